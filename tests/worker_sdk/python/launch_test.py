@@ -93,6 +93,7 @@ class LaunchTest(unittest.TestCase):
 
     def test_a_result_that_cannot_be_sent_is_an_error_of_the_rank(self):
         error = self.failure_of(functions.returns_what_cannot_be_sent)
+        self.assertIn("the result of returns_what_cannot_be_sent() cannot be sent back: ", str(error.__cause__))
         self.assertIn("generator", str(error.__cause__))
 
     def test_a_kill_is_told_with_its_rank(self):
@@ -177,10 +178,22 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual(results, ["x y"])
         self.assertTrue(list(self.folder.iterdir()))
 
-    def test_an_option_that_ddprun_does_not_have_is_said(self):
-        with self.assertRaisesRegex(ValueError, "ddprun has refused its options"):
+    def test_an_option_that_ddprun_does_not_have_is_an_error_of_the_call(self):
+        with self.assertRaisesRegex(TypeError, "ddprun has no option 'bogus'$"):
             ddprun.launch(functions.place, bogus=1)
-        self.assertIn("there is no option '--bogus'", self.err.getvalue())
+        with self.assertRaisesRegex(TypeError, "no option 'hang_timeou': did you mean 'hang_timeout'"):
+            ddprun.launch(functions.place, hang_timeou=60)
+        with self.assertRaisesRegex(TypeError, "no option 'nproc_per_nod': did you mean 'nproc_per_node'"):
+            ddprun.launch(functions.place, nproc_per_node=2, nproc_per_nod=3)
+
+    def test_a_value_that_ddprun_refuses_is_said(self):
+        with self.assertRaisesRegex(ValueError, "ddprun has refused its options"):
+            ddprun.launch(functions.place, hang_timeout="soon")
+        self.assertIn("--hang-timeout", self.err.getvalue())
+
+    def test_arguments_that_the_function_does_not_take_are_an_error_of_the_call(self):
+        with self.assertRaisesRegex(TypeError, "leaves_on\\(\\) does not take these arguments: too many"):
+            ddprun.launch(functions.leaves_on, 1, 2)
 
     def test_a_worker_that_ends_with_the_code_of_a_refused_option_is_no_refused_option(self):
         error = self.failure_of(functions.exits_with, 2, shutdown_timeout="1m")
@@ -210,11 +223,27 @@ class LaunchTest(unittest.TestCase):
         self.assertIn("[17, 18]\n", done)
         self.assertIn("define the function at the top level of a module, or install cloudpickle", done)
 
+    def test_a_worker_may_start_a_job_of_its_own(self):
+        script = self.folder / "script.py"
+        script.write_text(textwrap.dedent("""\
+            import sys
+            sys.modules["cloudpickle"] = None
+            import ddprun
+            def inner(add):
+                return 40 + add
+            def outer():
+                return ddprun.launch(inner, 2)
+            if __name__ == "__main__":
+                print(ddprun.launch(outer, nproc_per_node=1))
+            """))
+        self.assertEqual(self.run_script(script), "[[42]]\n")
+
     def test_a_function_of_a_prompt_needs_cloudpickle(self):
         code = "import sys; sys.modules['cloudpickle'] = None\nimport ddprun\ndef f(): pass\nddprun.launch(f)"
-        done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(MODULE)},
-                              stderr=subprocess.PIPE, text=True, timeout=60)
-        self.assertIn("install cloudpickle, or define it in a module", done.stderr)
+        for words, text in ((["-c", code], ""), (["-"], code)):
+            done = subprocess.run([sys.executable, *words], env={**os.environ, "PYTHONPATH": str(MODULE)}, input=text,
+                                  stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertIn("install cloudpickle, or define it in a module", done.stderr)
 
     def test_a_closure_is_sent_by_cloudpickle(self):
         base = 40
@@ -292,10 +321,21 @@ class LaunchTest(unittest.TestCase):
         self.assertFalse(any(map(is_alive, workers)))
 
     def test_nothing_is_left_of_the_job_of_a_script_that_is_killed(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(number):
+                self.ends_with_its_script(number)
+
+    def ends_with_its_script(self, number):
+        temporary = self.folder / "temporary"
+        temporary.mkdir(exist_ok=True)
+        self.enterContext(mock.patch.dict(os.environ, {"TMPDIR": str(temporary)}))
         started, workers = self.start_script()
-        started.kill()
+        started.send_signal(number)
         until(lambda: not any(map(is_alive, workers)))
         self.assertEqual(started.communicate(timeout=60)[1], None)
+        until(lambda: not list(temporary.iterdir()))
+        for file in self.folder.glob("runs_*"):
+            file.unlink()
 
     def test_it_runs_in_a_cell_of_a_notebook(self):
         import nbclient

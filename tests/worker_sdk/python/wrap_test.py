@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 from pathlib import Path
 
@@ -37,14 +38,25 @@ class WrapTest(unittest.TestCase):
         self.program = self.folder / "program.py"
         self.program.write_text(PROGRAM)
 
-    def run_tool(self, *words, wrapped=True, **variables):
+    @staticmethod
+    def environment(**variables):
         # The system's Python comes first: tools have to be found in spite of that, and workers not by it.
         paths = [str(DDPRUN.parent), "/usr/bin", os.path.dirname(sys.executable), os.environ["PATH"]]
         path = os.pathsep.join(paths)
-        environment = {**os.environ, "PYTHONPATH": str(MODULE), "PATH": path, "OMP_NUM_THREADS": "1", **variables}
+        return {**os.environ, "PYTHONPATH": str(MODULE), "PATH": path, "OMP_NUM_THREADS": "1", **variables}
+
+    def run_tool(self, *words, wrapped=True, **variables):
         wrap = [sys.executable, "-m", "ddprun._wrap"] if wrapped else []
-        return subprocess.run([*wrap, *words], env=environment, cwd=self.folder, text=True, timeout=240,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return subprocess.run([*wrap, *words], env=self.environment(**variables), cwd=self.folder, text=True,
+                              timeout=240, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def start_tool(self, *words):
+        tool = subprocess.Popen([sys.executable, "-m", "ddprun._wrap", *words], env=self.environment(),
+                                cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(tool.stdout.close)
+        self.addCleanup(tool.wait)
+        self.addCleanup(tool.kill)
+        return tool
 
     def lines_of(self, *words, wrapped=True, **variables):
         """What the ranks have said, in the order of their ranks."""
@@ -67,6 +79,20 @@ class WrapTest(unittest.TestCase):
         with_rank = [line.replace("['x']", f"['--local-rank={rank}', 'x']") for rank, line in enumerate(expected)]
         self.assertEqual(self.lines_of(*old, *words), with_rank)
         self.assertEqual(self.lines_of(*old, "--use-env", *words), expected)
+
+    def test_the_job_ends_with_a_tool_that_is_killed(self):
+        self.program.write_text("import os, time\nprint('worker', os.getpid(), flush=True)\ntime.sleep(600)\n")
+        (self.folder / "tool.py").write_text(
+            "import torch.distributed.run\n"
+            f"torch.distributed.run.main(['--nproc-per-node=1', {str(self.program)!r}])\n")
+        tool = self.start_tool(sys.executable, "tool.py")
+        line = next(line for line in tool.stdout if line.startswith("worker "))
+        tool.kill()
+        worker = Path("/proc") / line.split()[1]
+        deadline = time.monotonic() + 60
+        while worker.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        self.assertFalse(worker.exists())
 
     def test_workers_are_run_by_the_python_that_would_have_run_torchrun(self):
         self.program.write_text("import os, sys\nprint('rank', os.environ['RANK'], sys.prefix)\n")

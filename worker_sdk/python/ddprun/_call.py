@@ -3,6 +3,7 @@ that has started the job, calls it, and sends back what it returned or raised.""
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
 import runpy
@@ -63,6 +64,22 @@ class Answer(NamedTuple):
     error_text: str = ""  # its traceback
 
 
+def name_of(function: Callable[..., Any]) -> str:
+    return f"{getattr(function, '__name__', repr(function))}()"
+
+
+def check_arguments(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> None:
+    """Raises TypeError where the function does not take them: workers would only find that out later."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # A function in C may not say what it takes.
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        raise TypeError(f"{name_of(function)} does not take these arguments: {error}") from None
+
+
 def dump_call(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Call:
     """Raises TypeError where the function cannot be sent."""
     try:
@@ -76,7 +93,7 @@ def dump_call(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Call:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         advice = "" if has_cloudpickle else ": define the function at the top level of a module, or install cloudpickle"
         raise TypeError(f"{function!r} and its arguments cannot be sent to workers ({error}){advice}") from error
-    needs_main = not has_cloudpickle and b"__main__" in pickled
+    needs_main = not has_cloudpickle and (b"__main__" in pickled or MAIN.encode() in pickled)
     return Call(list(sys.path), _main() if needs_main else None, has_cloudpickle, pickled)
 
 
@@ -84,12 +101,12 @@ def _main() -> Main:
     """Lets what comes back from workers name the script, too."""
     main = sys.modules["__main__"]
     spec = getattr(main, "__spec__", None)
-    path = getattr(main, "__file__", None)
-    if path is None and spec is None:
-        raise TypeError("the function is defined where workers cannot import it (a notebook or a prompt): install "
-                        "cloudpickle, or define it in a module")
+    path = os.path.abspath(getattr(main, "__file__", None) or "")
+    if spec is None and not os.path.isfile(path):
+        raise TypeError("the function is defined where workers cannot import it (a notebook, a prompt or standard "
+                        "input): install cloudpickle, or define it in a module")
     sys.modules.setdefault(MAIN, main)
-    return Main(spec.name if spec else "", os.path.abspath(path or ""))
+    return Main(spec.name if spec else "", path)
 
 
 def load_call(call: Call) -> Tuple[Callable[..., Any], Tuple[Any, ...]]:
@@ -122,6 +139,13 @@ def dump_result(result: Any, by_cloudpickle: bool) -> bytes:
         pickled: bytes = cloudpickle.dumps(result)
         return pickled
     return pickle.dumps(result)
+
+
+def dump_result_of(function: Callable[..., Any], result: Any, by_cloudpickle: bool) -> bytes:
+    try:
+        return dump_result(result, by_cloudpickle)
+    except Exception as error:
+        raise TypeError(f"the result of {name_of(function)} cannot be sent back: {error}") from error
 
 
 def answer_with(error: BaseException, by_cloudpickle: bool) -> Answer:
@@ -169,7 +193,7 @@ def main() -> None:
     threading.Thread(target=_end_with_starter, args=(wire,), daemon=True).start()
     try:
         function, arguments = load_call(call)
-        result = dump_result(function(*arguments), call.needs_cloudpickle)
+        result = dump_result_of(function, function(*arguments), call.needs_cloudpickle)
     except Exception as error:
         wire.send(pickle.dumps(answer_with(error, call.needs_cloudpickle)))
         raise

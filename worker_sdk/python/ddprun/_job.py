@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import difflib
 import json
 import os
+import re
 import secrets
 import signal
 import site
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import weakref
 from pathlib import Path
@@ -31,6 +32,7 @@ STOP_SECONDS = 30.0  # ddprun itself has so long beside that
 PUMP_SECONDS = 10.0  # for output that workers wrote before they ended
 RESULTS_SECONDS = 600.0  # for results that are still read when all workers have ended well
 ERRORS_SECONDS = 10.0  # for errors that are still read when the job has failed
+HELP_SECONDS = 30.0  # for ddprun --help, which takes milliseconds where a disk does not hang
 USAGE_CODE = 2  # ddprun's exit code for a command line that is not valid
 OF_SEVERAL_NODES = ("nnodes", "hostfile", "node_rank", "master_addr", "master_port", "rdzv_backend", "rdzv_endpoint")
 
@@ -49,6 +51,18 @@ class LaunchError(RuntimeError):
         self.exit_code = exit_code
         self.ranks = list(ranks)
         self.report = report
+
+
+def _check_names(options: Mapping[str, Any]) -> None:
+    """Raises TypeError where ddprun has no option of such a name. In a command line it may be abbreviated."""
+    if not options:
+        return
+    shown = subprocess.run([find_program(), "--help"], stdout=subprocess.PIPE, text=True, timeout=HELP_SECONDS).stdout
+    known = [name.replace("-", "_") for name in re.findall(r"^  (?:-\w, *)*--([a-z][a-z0-9-]*)", shown, re.MULTILINE)]
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            raise TypeError(f"ddprun has no option {name!r}" + (f": did you mean {near[0]!r}?" if near else ""))
 
 
 def _words(options: Mapping[str, Any]) -> List[str]:
@@ -134,11 +148,11 @@ class Job:
         self._stop_seconds = stop_seconds
         self._pumps: List[threading.Thread] = []
         self._answers = Answers(call, key, listens_at)
-        self._folder = tempfile.TemporaryDirectory(prefix="ddprun-launch-")
+        self._reports: List[bytes] = []  # the report, in pieces, behind those of hangs that are over
         users_path = environment.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
         ours = {"PYTHON_EXEC": sys.executable, **environment, "PYTHONPATH": _module_path(users_path),
                 _call.VARIABLE: f"{found_at} {self._answers.port} {key.hex()}"}
-        command = [program, *words, f"--report-file={self._report()}"]
+        command = [program, *words]
         if hosts is None:
             command.append("--standalone")
         else:
@@ -146,10 +160,9 @@ class Job:
             for name in dict.fromkeys((*environment, "PYTHONPATH", _call.VARIABLE)):
                 command += ["-x", name]
         try:
-            self._process = self._start([*command, "-m", "ddprun._call"], ours)
+            self._process = self._start(command, ours)
         except BaseException:
             self._answers.close(0)
-            self._folder.cleanup()
             raise
         self._stop_at_exit = weakref.finalize(self, _abandon, self._process, self._answers)
 
@@ -205,21 +218,31 @@ class Job:
             self._process.send_signal(signal.SIGTERM)
             raise
 
-    def _report(self) -> Path:
-        return Path(self._folder.name) / "report.json"
-
     def _start(self, command: Sequence[str], ours: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """In a notebook and in a test, what workers print goes to where print() goes, too. Ctrl-C is for this
-        process, which hands it on: two of them would take the workers' time to end."""
+        """In a notebook and in a test, what workers print goes to where print() goes, too. The report comes by a
+        pipe: whatever kills this process, no file of it stays. Ctrl-C is for this process, which hands it on: two
+        of them would take the workers' time to end."""
         streams = [(sys.stdout, 1), (sys.stderr, 2)]
         pipes = [None if _is_ours(stream, number) else subprocess.PIPE for stream, number in streams]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipes[0], stderr=pipes[1],
-                                   env={**os.environ, **ours}, start_new_session=True)
+        reports, written = os.pipe()
+        try:
+            process = subprocess.Popen([*command, f"--report-file=/dev/fd/{written}", "-m", "ddprun._call"],
+                                       stdin=subprocess.DEVNULL, stdout=pipes[0], stderr=pipes[1],
+                                       env={**os.environ, **ours}, start_new_session=True, pass_fds=(written,))
+        except BaseException:
+            os.close(reports)
+            raise
+        finally:
+            os.close(written)
+        self._pump_by(_gather, os.fdopen(reports, "rb"), self._reports)
         for (stream, _), pipe in zip(streams, (process.stdout, process.stderr)):
             if pipe is not None:
-                self._pumps.append(threading.Thread(target=_pump, args=(pipe, stream), daemon=True))
-                self._pumps[-1].start()
+                self._pump_by(_pump, pipe, stream)
         return process
+
+    def _pump_by(self, pump: Callable[..., None], *arguments: Any) -> None:
+        self._pumps.append(threading.Thread(target=pump, args=arguments, daemon=True))
+        self._pumps[-1].start()
 
     def _clean_up(self) -> None:
         """Once; the job has ended."""
@@ -228,9 +251,7 @@ class Job:
         for pump in self._pumps:
             pump.join(PUMP_SECONDS)
         self._answers.close(RESULTS_SECONDS if self._process.returncode == 0 else ERRORS_SECONDS)
-        with contextlib.suppress(OSError, ValueError):
-            self._failure = json.loads(self._report().read_text())
-        self._folder.cleanup()
+        self._failure = _last_report(b"".join(self._reports))
         self._stop_at_exit.detach()
 
     def _results(self, code: int) -> List[Any]:
@@ -286,15 +307,35 @@ def _pump(pipe: IO[bytes], stream: Optional[IO[str]]) -> None:
                 stream.flush()  # type: ignore[union-attr]
 
 
+def _gather(pipe: IO[bytes], pieces: List[bytes]) -> None:
+    with pipe:
+        for piece in pipe:
+            pieces.append(piece)
+
+
+def _last_report(text: bytes) -> Optional[Dict[str, Any]]:
+    """None where none came, as when ddprun was killed."""
+    last, rest = None, text.decode(errors="replace").lstrip()
+    while rest:
+        try:
+            last, end = json.JSONDecoder().raw_decode(rest)
+        except ValueError:
+            break
+        rest = rest[end:].lstrip()
+    return last
+
+
 def start(function: Callable[..., Any], *arguments: Any, nproc_per_node: Union[int, str] = 1,
           hosts: Hosts = None, max_restarts: int = 0, env: Optional[Mapping[str, str]] = None,
           address: Optional[str] = None, **options: Any) -> Job:
-    """Starts a job as launch() does, and does not wait for it. Raises TypeError where the function or its
-    arguments cannot be sent, ValueError for options of several nodes without `hosts`, and FileNotFoundError
+    """Starts a job as launch() does, and does not wait for it. Raises TypeError where ddprun has no option of a name,
+    or where the function does not take its arguments or cannot be sent; ValueError for options of several nodes without `hosts`, and FileNotFoundError
     where there is no ddprun."""
     foreign = [name for name in OF_SEVERAL_NODES if name in options and (hosts is None or name == "hostfile")]
     if foreign:
         raise ValueError(f"{foreign[0]} is for jobs that each node starts; launch() runs here, or on `hosts`")
+    _call.check_arguments(function, arguments)
+    _check_names(options)
     words = _words({"nproc_per_node": nproc_per_node, "max_restarts": max_restarts, **options})
     seconds = _seconds(options.get("shutdown_timeout", SHUTDOWN_SECONDS)) + STOP_SECONDS
     return Job(_call.dump_call(function, arguments), words, dict(env or {}), hosts, address, seconds)
@@ -317,8 +358,9 @@ def launch(function: Callable[..., Any], *arguments: Any, nproc_per_node: Union[
     module, which has to be one that they find.
 
     Raises LaunchError where the job has failed, with the exception of the rank that was the cause as its
-    `__cause__`; ValueError where ddprun does not know an option; TimeoutError where the job has not ended within
-    `timeout` seconds; TypeError where the function cannot be sent; FileNotFoundError where there is no ddprun.
+    `__cause__`; ValueError where ddprun refuses the value of an option; TimeoutError where the job has not ended within
+    `timeout` seconds; TypeError where there is no such option, or where the function does not take its arguments or
+    cannot be sent; FileNotFoundError where there is no ddprun.
     In each case nothing of the job is left.
     """
     job = start(function, *arguments, nproc_per_node=nproc_per_node, hosts=hosts, max_restarts=max_restarts,

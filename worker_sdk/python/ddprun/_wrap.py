@@ -6,6 +6,7 @@ torch.distributed.run whose run() starts ddprun. Both are in the folder _wrapped
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional
 from ddprun.__main__ import find_program
 
 WRAPPED = Path(__file__).resolve().parent / "_wrapped"
+SET_PARENT_DEATH_SIGNAL = 1  # An operation of prctl(2)
 PROGRAM = "DDPRUN_WRAP_PROGRAM"  # the path of ddprun, for the tool's processes
 
 USAGE = """\
@@ -83,10 +85,24 @@ def torchrun_words(arguments: Namespace, parser: ArgumentParser) -> List[str]:
     return [*words, arguments.training_script, *arguments.training_script_args]
 
 
+def _ends_with(parent: int) -> Callable[[], None]:
+    """What a new process of `parent` calls: it gets SIGTERM when that one has ended, also by SIGKILL."""
+    prctl = ctypes.CDLL(None).prctl
+
+    def ask() -> None:
+        prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+        if os.getppid() != parent:  # it has ended before
+            os._exit(128 + signal.SIGTERM)
+
+    return ask
+
+
 def run_job(program_words: List[str]) -> None:
-    """Runs ddprun by that name and command line; where the job fails, this process ends with its exit code."""
+    """Runs ddprun by that name and command line; where the job fails, this process ends with its exit code. With
+    torchrun the tool would be the launcher itself, so the job ends with the tool."""
     sys.stdout.flush()
-    job = subprocess.Popen(program_words, executable=_program(), env=job_environment(sys.executable))
+    job = subprocess.Popen(program_words, executable=_program(), env=job_environment(sys.executable),
+                           preexec_fn=_ends_with(os.getpid()))
     code = _wait(job)
     if code != 0:
         sys.exit(code if code > 0 else 128 - code)
