@@ -100,7 +100,9 @@ json decide_line(const std::vector<json>& words) {
     return {{kRefused, std::move(differing)}};
   std::optional<Line> line = choose_line(members);
   if (!line)
-    return {{kRefused, "no worker has a whole state: an update has failed on all of them"}};
+    return {
+        {kRefused,
+         "no worker has a whole state of the last step: an update has failed on all that had it"}};
   line->sources.resize(std::min(line->sources.size(), kSourcesMax));
   return {{"round", line->name.round},
           {"step", line->name.step},

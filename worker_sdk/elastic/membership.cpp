@@ -158,7 +158,8 @@ std::optional<Line> choose_line(const std::vector<Loaded>& members) {
   std::optional<Line> line;
   for (const Loaded& member : members)
     if (member.whole && (!line || line->name < member.name)) line = Line{member.name, {}, {}};
-  if (!line) return std::nullopt;
+  const auto is_newer = [&](const Loaded& member) { return line->name < member.name; };
+  if (!line || std::ranges::any_of(members, is_newer)) return std::nullopt;  // that one is torn
   for (std::size_t rank = 0; rank < members.size(); ++rank) {
     const bool has_it = members[rank].whole && members[rank].name == line->name;
     (has_it ? line->sources : line->lacking).push_back(static_cast<int>(rank));

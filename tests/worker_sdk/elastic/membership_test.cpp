@@ -356,7 +356,7 @@ TEST_CASE(
 }
 
 TEST_CASE("elastic: a torn state is no line, and its owner lacks it") {
-  auto members = loaded({{2, 8}, {2, 7}});
+  auto members = loaded({{2, 7}, {2, 7}});
   members[0].whole = false;
   const auto line = choose_line(members);
   REQUIRE(line);
@@ -365,7 +365,15 @@ TEST_CASE("elastic: a torn state is no line, and its owner lacks it") {
   members.pop_back();
   CHECK_FALSE(choose_line(members));
   CHECK(decide_line(words_of(members)).at("refused") ==
-        "no worker has a whole state: an update has failed on all of them");
+        "no worker has a whole state of the last step: an update has failed on all that had it");
+}
+
+TEST_CASE("elastic: a newcomer's step does not replace one that is torn on all that had it") {
+  for (const StateName newcomer : {StateName{0, 0}, StateName{2, 5}}) {
+    auto members = loaded({{2, 7}, newcomer});
+    members[0].whole = false;
+    CHECK_FALSE(choose_line(members));
+  }
 }
 
 TEST_CASE("elastic: members agree on the line in words that come back as they were") {

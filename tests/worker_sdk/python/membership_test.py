@@ -319,10 +319,16 @@ class LineTest(unittest.TestCase):
         self.assertEqual(choose_line(loaded((3, 813), (4, 812), (4, 811))), (4, 812, [1], [0, 2]))
 
     def test_a_torn_state_is_no_line_and_its_owner_lacks_it(self):
-        members = loaded((2, 8), (2, 7))
+        members = loaded((2, 7), (2, 7), (2, 8))
         members[0] = members[0]._replace(whole=False)
-        self.assertEqual(choose_line(members), (2, 7, [1], [0]))
+        self.assertEqual(choose_line(members), (2, 8, [2], [0, 1]))
+        self.assertEqual(choose_line(members[:2]), (2, 7, [1], [0]))
         self.assertIsNone(choose_line(members[:1]))
+
+    def test_a_newcomers_step_does_not_replace_one_that_is_torn_on_all_that_had_it(self):
+        for newcomer in ((0, 0), (2, 5)):
+            torn, new = loaded((2, 7), newcomer)
+            self.assertIsNone(choose_line([torn._replace(whole=False), new]))
 
     def test_nobody_lacks_anything_where_all_have_the_same_state(self):
         self.assertEqual(choose_line(loaded((1, 5), (1, 5))), (1, 5, [0, 1], []))

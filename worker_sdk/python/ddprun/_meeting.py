@@ -84,7 +84,7 @@ def decide_line(words: List[Any]) -> Dict[str, Any]:
         return {"refused": refusal}
     line = choose_line(members)
     if line is None:
-        return {"refused": "no worker has a whole state: an update has failed on all of them"}
+        return {"refused": "no worker has a whole state of the last step: an update has failed on all that had it"}
     return line._replace(sources=line.sources[:TRANSFERS_MAX])._asdict()
 
 

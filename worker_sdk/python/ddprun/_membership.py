@@ -229,7 +229,8 @@ def differing_parts(members: Sequence[Loaded]) -> Optional[str]:
 
 
 def choose_line(members: Sequence[Loaded]) -> Optional[Line]:
-    """The whole state with the greatest name, of the round first; None where no member has a whole one.
+    """The whole state with the greatest name, of the round first; None where no member has a whole one, or where an
+    update has failed on all that had a greater one: a newcomer's first step is not to replace what is in a checkpoint.
 
     The members of the round before have parked, or are dead, so none of them counts a step any more. A member
     whose state has exactly that name has exactly that state.
@@ -238,5 +239,7 @@ def choose_line(members: Sequence[Loaded]) -> Optional[Line]:
     if not names:
         return None
     line = max(names)
+    if any((member.round, member.step) > line for member in members):
+        return None  # that one is torn
     having = [rank for rank, member in enumerate(members) if member.whole and (member.round, member.step) == line]
     return Line(*line, having, [rank for rank in range(len(members)) if rank not in set(having)])
