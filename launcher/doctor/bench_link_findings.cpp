@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "launcher/doctor/bench/median.hpp"
 #include "launcher/doctor/bench_findings.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
@@ -277,7 +278,7 @@ class LinkSpeedChecks {
     const auto measured = std::ranges::count(measured_.links, "", &LinkSpeed::error);
     found_.push_back({Severity::kOk, subject, kAllNodes,
                       fmt::format("{}; {} of {} measured", figures, measured,
-                                  count_text(static_cast<std::int64_t>(measured_.pairs), "pair")),
+                                  counted(static_cast<std::int64_t>(measured_.pairs), "pair")),
                       "", ""});
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "base/number_list.hpp"
 #include "launcher/doctor/bench/median.hpp"
 #include "launcher/doctor/bench_findings.hpp"
@@ -144,8 +145,8 @@ class NodeSpeedChecks {
     found.ok("cpu-speed",
              fmt::format("{}, the slowest at {:.0f} % of the median, each free for {:.0f} % of the "
                          "time or more",
-                         count_text(static_cast<std::int64_t>(node.cpus.size()), "CPU"),
-                         slowest * 100, least_own * 100));
+                         counted(static_cast<std::int64_t>(node.cpus.size()), "CPU"), slowest * 100,
+                         least_own * 100));
   }
 
   /// Where others take the CPUs, memory cannot be judged.

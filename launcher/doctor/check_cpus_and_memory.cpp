@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/bytes_text.hpp"
+#include "base/counted.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
@@ -90,7 +92,7 @@ void check_busy(const CpusReading& cpus, NodeFindings& found) {
   if (cpus.busy.size() > kBusyNamed)
     names.push_back(fmt::format("{} more", cpus.busy.size() - kBusyNamed));
   const std::string seen =
-      fmt::format("other processes use {:.1f} of {}", used, count_text(*cpus.usable, "CPU"));
+      fmt::format("other processes use {:.1f} of {}", used, counted(*cpus.usable, "CPU"));
   if (used < kBusyShare * *cpus.usable) return found.ok("cpus-busy", seen);
   found.warn("cpus-busy",
              {fmt::format("{}: {}", seen, list_text(names)),
@@ -120,14 +122,14 @@ Findings check_cpus(const NodeReading& node) {
   NodeFindings found{node};
   const CpusReading& cpus = node.cpus;
   if (!cpus.usable) return {};
-  std::string seen = fmt::format("{} usable", count_text(*cpus.usable, "CPU"));
+  std::string seen = fmt::format("{} usable", counted(*cpus.usable, "CPU"));
   if (cpus.online && *cpus.online != *cpus.usable) seen += fmt::format(" of {}", *cpus.online);
   if (cpus.quota) seen += fmt::format(", the cgroup grants the time of {:.1f}", *cpus.quota);
-  if (cpus.numa_nodes) seen += ", " + count_text(*cpus.numa_nodes, "NUMA node");
+  if (cpus.numa_nodes) seen += ", " + counted(*cpus.numa_nodes, "NUMA node");
   const double granted = std::min<double>(*cpus.usable, cpus.quota.value_or(*cpus.usable));
   if (granted < gpus_of(node))
     found.warn("cpus",
-               {fmt::format("{}, for {}", seen, count_text(gpus_of(node), "GPU")),
+               {fmt::format("{}, for {}", seen, counted(gpus_of(node), "GPU")),
                 "each worker needs a CPU of its own, and more to load data: GPUs wait for it",
                 "ask for more: --cpus-per-task of Slurm, resources.limits.cpu of Kubernetes, "
                 "taskset of whoever has started this shell"});

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "base/bytes_text.hpp"
+#include "base/counted.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
@@ -61,11 +63,10 @@ void check_space(const FolderReading& folder, NodeFindings& found) {
   }
   const bool no_files = folder.free_files.value_or(kFilesNeeded) < kFilesNeeded;
   if (no_files || folder.free_files.value_or(kFilesWanted) < kFilesWanted) {
-    const Trouble trouble{
-        fmt::format("{} more can be made in {}", count_text(*folder.free_files, "file"),
-                    place_of_folder(folder)),
-        "a file system without free inodes is full, however many bytes are free",
-        "remove files there, or ask for a higher quota"};
+    const Trouble trouble{fmt::format("{} more can be made in {}",
+                                      counted(*folder.free_files, "file"), place_of_folder(folder)),
+                          "a file system without free inodes is full, however many bytes are free",
+                          "remove files there, or ask for a higher quota"};
     return no_files ? found.fail("disk", trouble) : found.warn("disk", trouble);
   }
   if (folder.free_bytes)

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "base/bytes_text.hpp"
+#include "base/counted.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
@@ -28,7 +30,7 @@ struct GpuCheck {
       return found.fail(
           "gpu-memory",
           {fmt::format("{} had {} in its memory", name,
-                       count_text(*gpu.uncorrected_errors, "uncorrectable error")),
+                       counted(*gpu.uncorrected_errors, "uncorrectable error")),
            "workers on it end with \"CUDA error: uncorrectable ECC error\"",
            fmt::format("reset it (nvidia-smi --gpu-reset -i {}) or start the node again; if it "
                        "comes back, replace the GPU",
@@ -119,26 +121,25 @@ void check_driver(const GpusReading& gpus, NodeFindings& found) {
     return found.warn(
         "gpu-driver",
         {fmt::format("the PCI bus has {}, and no device file leads to one",
-                     count_text(gpus.on_bus.value_or(0), "NVIDIA GPU")),
+                     counted(gpus.on_bus.value_or(0), "NVIDIA GPU")),
          "torch finds no GPU",
          "install NVIDIA's driver; in a container, use --gpus all; in Slurm, ask for --gres=gpu"});
   if (!gpus.error.empty())
     return found.fail(
         "gpu-driver",
         {fmt::format("NVIDIA's driver told nothing of {}: {}",
-                     gpus.present ? count_text(*gpus.present, "GPU") : "its GPUs", gpus.error),
+                     gpus.present ? counted(*gpus.present, "GPU") : "its GPUs", gpus.error),
          "torch finds no GPU",
          "nvidia-smi shows whether the driver runs; after an update of the driver, start the node "
          "again; in a container, use --gpus all"});
   if (gpus.present && there < *gpus.present)
-    return found.fail(
-        "gpu-driver",
-        {fmt::format("the driver has {} of {}", there, count_text(*gpus.present, "GPU")),
-         "a worker for each GPU will not find its own",
-         "dmesg | grep NVRM shows why (such as Xid 79, \"fallen off the bus\"); "
-         "start the node again"});
+    return found.fail("gpu-driver",
+                      {fmt::format("the driver has {} of {}", there, counted(*gpus.present, "GPU")),
+                       "a worker for each GPU will not find its own",
+                       "dmesg | grep NVRM shows why (such as Xid 79, \"fallen off the bus\"); "
+                       "start the node again"});
   found.ok("gpu-driver",
-           fmt::format("{}, driver {}, CUDA {}", count_text(there, "GPU"), gpus.driver, gpus.cuda));
+           fmt::format("{}, driver {}, CUDA {}", counted(there, "GPU"), gpus.driver, gpus.cuda));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bytes_text.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
@@ -96,7 +97,9 @@ void check_cgroup_tasks(const LimitsReading& limits, NodeFindings& found) {
 void check_locked_memory(const NodeReading& node, NodeFindings& found) {
   const LimitsReading& limits = node.limits;
   if (!limits.locked_bytes) return;
-  const std::string seen = fmt::format("{} of locked memory", bytes_text(*limits.locked_bytes));
+  const std::string seen = fmt::format(
+      "{} of locked memory", *limits.locked_bytes == kUnlimited ? limit_text(kUnlimited)
+                                                                : bytes_text(*limits.locked_bytes));
   if (node.infiniband.empty() || limits.locks_all_memory ||
       !is_below(*limits.locked_bytes, kLockedBytesWanted))
     return found.ok("locked-memory", seen);

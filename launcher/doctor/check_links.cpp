@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
@@ -209,7 +210,7 @@ Findings check_links(const Nodes& nodes) {
   if (links > 0 && found.empty())
     found.push_back({Severity::kOk, "link", kAllNodes,
                      fmt::format("each node reaches each other one, {}",
-                                 count_text(static_cast<std::int64_t>(links), "connection")),
+                                 counted(static_cast<std::int64_t>(links), "connection")),
                      "", ""});
   return found;
 }

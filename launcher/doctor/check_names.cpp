@@ -21,8 +21,17 @@ std::string advice_on_silence(bool no_server) {
                    : kHostsFile;
 }
 
+/// Debian gives a machine's name the address 127.0.1.1, which every machine has.
+bool is_elsewhere(const LookupReading& lookup, const NodeReading& node) {
+  return !node.interfaces.empty() &&
+         std::ranges::none_of(lookup.answers, [&](const std::string& answer) {
+           return is_loopback_text(answer) || interface_with(answer, node.interfaces) != nullptr;
+         });
+}
+
 /// `no_server`: there are name servers, and none of them answers.
-void check_own_name(const LookupReading& lookup, bool alone, bool no_server, NodeFindings& found) {
+void check_own_name(const NodeReading& node, bool alone, bool no_server, NodeFindings& found) {
+  const LookupReading& lookup = *node.names.own_name;
   const std::string name = fmt::format("this node's name, '{}',", lookup.question);
   if (!lookup.ms)
     return found.fail("own-name", {name + " was not resolved in time",
@@ -37,6 +46,14 @@ void check_own_name(const LookupReading& lookup, bool alone, bool no_server, Nod
   }
   const std::string seen =
       fmt::format("{} is {}, in {:.0f} ms", name, list_text(lookup.answers), *lookup.ms);
+  if (is_elsewhere(lookup, node))
+    return found.warn(
+        "own-name",
+        {seen + ", and no interface of this node has that address",
+         alone
+             ? "whoever looks for this node by its name comes to another machine"
+             : "Gloo cannot listen there, and listens at 127.0.0.1, where no other node reaches it",
+         std::string{kHostsFile} + "; or set GLOO_SOCKET_IFNAME to the interface"});
   if (!alone && std::ranges::all_of(lookup.answers, is_loopback_text))
     return found.warn("own-name",
                       {seen,
@@ -89,7 +106,7 @@ Findings check_names(const NodeReading& node, bool alone) {
       check_server(server, names, any_lives, found);
   };
   if (no_server) check_servers();  // they come first, as the reason for the others
-  if (names.own_name) check_own_name(*names.own_name, alone, no_server, found);
+  if (names.own_name) check_own_name(node, alone, no_server, found);
   if (names.own_address) check_own_address(*names.own_address, no_server, found);
   if (!no_server) check_servers();
   return found.take();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/node_findings.hpp"
@@ -82,8 +83,8 @@ void check_infiniband(const NodeReading& node, bool alone, NodeFindings& found) 
   if (active == 0 && !node.infiniband.empty() && node.gpus && !alone)
     found.warn("infiniband",
                {fmt::format("none of {} is active",
-                            count_text(static_cast<std::int64_t>(node.infiniband.size()),
-                                       "InfiniBand or RoCE port")),
+                            counted(static_cast<std::int64_t>(node.infiniband.size()),
+                                    "InfiniBand or RoCE port")),
                 "NCCL falls back to TCP, which is several times slower",
                 "look at cables and at ibstat; if these cards are not for training, all is well"});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/counted.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
 #include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/node_findings.hpp"
@@ -21,10 +22,7 @@ struct NameViews {
 
 bool leads_to(const LookupReading& lookup, const NodeReading& node) {
   return std::ranges::any_of(lookup.answers, [&](const std::string& answer) {
-    return !is_loopback_text(answer) &&
-           std::ranges::any_of(node.interfaces, [&](const InterfaceReading& interface) {
-             return std::ranges::count(interface.addresses, answer) > 0;
-           });
+    return !is_loopback_text(answer) && interface_with(answer, node.interfaces) != nullptr;
   });
 }
 
@@ -92,7 +90,7 @@ Findings check_peer_names(const std::vector<NodeReading>& nodes) {
   if (names > 0 && found.empty())
     found.push_back({Severity::kOk, "peer-names", kAllNodes,
                      fmt::format("all nodes agree on each other's names, {}",
-                                 count_text(static_cast<std::int64_t>(names), "lookup")),
+                                 counted(static_cast<std::int64_t>(names), "lookup")),
                      "", ""});
   return found;
 }

@@ -25,6 +25,12 @@ bool has_gpus(const NodeReading& node) {
 /// (https://docs.nvidia.com/deploy/cuda-compatibility/), so minor versions are not compared.
 void check_cuda(const NodeReading& node, NodeFindings& found) {
   const PythonReading& python = *node.python;
+  if (!node.gpus && !python.cuda.empty())
+    return found.warn(
+        "cuda", {fmt::format("torch is built for CUDA {}, and there is no GPU here", python.cuda),
+                 "a script that uses CUDA fails at its first call",
+                 "in a container, use --gpus all; in Slurm, ask for --gres=gpu; to "
+                 "train on CPUs, nothing"});
   if (!has_gpus(node)) return;
   if (python.cuda.empty()) {
     if (python.torch.find("rocm") != std::string::npos) return;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/counted.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
 namespace ddprun {
@@ -110,7 +111,7 @@ void compare(const Nodes& nodes, const Comparison& comparison, Findings& found) 
   for (const NodeReading& node : nodes)
     if (comparison.value(node) == usual) others.push_back(node.node);
   const std::string who = others.size() > 3
-                              ? count_text(static_cast<std::int64_t>(others.size()), "other node")
+                              ? counted(static_cast<std::int64_t>(others.size()), "other node")
                               : list_text(others);
   bool same = true;
   for (const NodeReading& node : nodes) {

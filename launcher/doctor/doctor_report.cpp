@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/counted.hpp"
 #include "base/cut_text.hpp"
 #include "base/json/json_text.hpp"
 #include "base/printable.hpp"
@@ -58,10 +59,10 @@ std::string heading_of(const std::string& node, const Findings& findings) {
   const int warnings = count_of(findings, Severity::kWarning);
   const auto ok = static_cast<int>(findings.size()) - failed - warnings;
   if (failed + warnings == 0)
-    return fmt::format("{}: {}, all ok\n", label_of(node), count_text(ok, "check"));
+    return fmt::format("{}: {}, all ok\n", label_of(node), counted(ok, "check"));
   std::vector<std::string> counts;
   if (failed > 0) counts.push_back(fmt::format("{} failed", failed));
-  if (warnings > 0) counts.push_back(count_text(warnings, "warning"));
+  if (warnings > 0) counts.push_back(counted(warnings, "warning"));
   counts.push_back(fmt::format("{} ok", ok));
   return fmt::format("{}: {}\n", label_of(node), fmt::join(counts, ", "));
 }

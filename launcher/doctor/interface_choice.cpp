@@ -43,10 +43,17 @@ std::optional<ChosenAddress> address_for_gloo(const NodeReading& node) {
     return first_in(node, "=" + names.front());
   if (!node.names.own_name) return std::nullopt;
   for (const std::string& answer : node.names.own_name->answers)
-    for (const InterfaceReading& interface : node.interfaces)
-      if (std::ranges::count(interface.addresses, answer) > 0)
-        return ChosenAddress{interface.name, answer};
+    if (const auto* const interface = interface_with(answer, node.interfaces))
+      return ChosenAddress{interface->name, answer};
   return std::nullopt;
+}
+
+const InterfaceReading* interface_with(const std::string& address,
+                                       const std::vector<InterfaceReading>& interfaces) {
+  const auto found = std::ranges::find_if(interfaces, [&](const InterfaceReading& interface) {
+    return std::ranges::count(interface.addresses, address) > 0;
+  });
+  return found == interfaces.end() ? nullptr : &*found;
 }
 
 std::optional<ChosenAddress> ipv6_address(const NodeReading& node) {

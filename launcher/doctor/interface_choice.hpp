@@ -24,6 +24,10 @@ std::optional<ChosenAddress> address_for_nccl(const NodeReading& node);
 /// the node's name that the node has.
 std::optional<ChosenAddress> address_for_gloo(const NodeReading& node);
 
+/// Returns the one of the interfaces that has the address; nullptr: none has.
+const InterfaceReading* interface_with(const std::string& address,
+                                       const std::vector<InterfaceReading>& interfaces);
+
 /// Returns the first IPv6 address that leads beyond the link.
 std::optional<ChosenAddress> ipv6_address(const NodeReading& node);
 

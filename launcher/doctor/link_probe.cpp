@@ -70,11 +70,10 @@ void note_interface(const tcp::socket& socket, const std::vector<InterfaceReadin
                     LinkReading& link) {
   boost::system::error_code error;
   const std::string own = socket.local_endpoint(error).address().to_string();
-  for (const InterfaceReading& interface : interfaces)
-    if (std::ranges::count(interface.addresses, own) > 0) {
-      link.interface = interface.name;
-      link.mtu = interface.mtu;
-    }
+  if (const auto* const interface = interface_with(own, interfaces)) {
+    link.interface = interface->name;
+    link.mtu = interface->mtu;
+  }
 }
 
 /// A connection to another node, which is closed when nothing has come for too long.

@@ -2,27 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cmath>
-
 namespace ddprun {
-
-std::string bytes_text(std::int64_t bytes) {
-  if (bytes == kUnlimited) return "unlimited";
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  const bool whole = value >= 10 || value == std::trunc(value);
-  return fmt::format("{:.{}f} {}", value, whole ? 0 : 1, kUnits[unit]);
-}
 
 std::string limit_text(std::int64_t limit) {
   return limit == kUnlimited ? "unlimited" : fmt::format("{}", limit);
-}
-
-std::string count_text(std::int64_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string user_text(const GpuProcess& process) {

@@ -43,14 +43,8 @@ class NodeFindings {
   Findings found_;
 };
 
-/// "512 B", "64 MiB", "1.5 GiB", "unlimited".
-std::string bytes_text(std::int64_t bytes);
-
 /// "4096", "unlimited".
 std::string limit_text(std::int64_t limit);
-
-/// "1 GPU", "2 GPUs".
-std::string count_text(std::int64_t count, const std::string& noun);
 
 /// A user of a GPU: "python3 (pid 7)"; "a process (pid 7)" where it has no name.
 std::string user_text(const GpuProcess& process);

@@ -157,6 +157,28 @@ TEST_CASE("a name that leads to loopback matters only to other nodes") {
   CHECK(complaints(check_names(debian, false)) == Words{"warning own-name"});
 }
 
+TEST_CASE("a name that leads to an address of another machine is found, on one node too") {
+  NodeReading node = recorded("healthy_dgx");
+  node.names.own_name->answers = {"10.99.99.99"};
+  CHECK(complaints(check_names(node, true)) == Words{"warning own-name"});
+  const auto found = check_names(node, false);
+  CHECK_THAT(finding_on(found, "own-name").seen,
+             contains("is 10.99.99.99, in") && contains("and no interface of this node has that"));
+  CHECK_THAT(finding_on(found, "own-name").why, contains("no other node reaches it"));
+  node.names.own_name->answers.push_back(node.interfaces.back().addresses.front());
+  CHECK(complaints(check_names(node, false)) == Words{});
+}
+
+TEST_CASE("a torch for CUDA where no GPU is seen is told of, as in a container without them") {
+  NodeReading node = recorded("healthy_dgx");
+  REQUIRE_FALSE(node.python->cuda.empty());
+  node.gpus.reset();
+  CHECK(complaints(check_python(node)) == Words{"warning cuda"});
+  CHECK_THAT(finding_on(check_python(node), "cuda").advice, contains("--gpus all"));
+  node.python->cuda.clear();
+  CHECK(complaints(check_python(node)) == Words{});
+}
+
 TEST_CASE("what the script needs and is not there is found") {
   CHECK(sick_with("wrong_environment") == Words{"warning torch", "failed modules"});
   CHECK(sick_with("nothing_installed") == Words{"failed python", "failed script"});
