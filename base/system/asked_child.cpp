@@ -33,6 +33,12 @@ void write_answer(int pipe, std::string_view text) {
   }
 }
 
+/// One that hangs may outlive this process, and whoever reads our output waits for its end.
+void close_streams() {
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);
+}
+
 struct Started {
   pid_t pid = -1;
   Descriptor pipe;
@@ -47,6 +53,7 @@ Started start_child(const std::function<void(int)>& in_child) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
+    close_streams();
     try {
       in_child(ends[1]);
     } catch (...) {
@@ -85,9 +92,7 @@ AskedChild AskedChild::run(std::chrono::milliseconds timeout, std::vector<std::s
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   Started started = start_child([&](int pipe) {
-    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    ::dup2(null, STDIN_FILENO);
-    ::dup2(null, STDERR_FILENO);
+    ::setpgid(0, 0);  // it may be a script, whose children end with it
     ::dup2(pipe, STDOUT_FILENO);
     std::signal(SIGPIPE, SIG_DFL);
     ::execv(arguments[0], arguments.data());
@@ -100,6 +105,7 @@ AskedChild AskedChild::run(std::chrono::milliseconds timeout, std::vector<std::s
 AskedChild::~AskedChild() {
   if (pid_ <= 0) return;
   signal_process(process_.number(), pid_, SIGKILL);
+  ::kill(-pid_, SIGKILL);  // its group, where it has one
   for (int tries = 0; tries < 100 && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++tries)
     ::poll(nullptr, 0, 1);
 }

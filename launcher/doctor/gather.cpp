@@ -47,6 +47,7 @@ using namespace std::chrono_literals;
 constexpr auto kFolderTimeout = 5s;
 constexpr auto kLookupTimeout = 3s;
 constexpr auto kNameServersTimeout = 2s;
+constexpr auto kFindTimeout = 5s;
 constexpr auto kPythonTimeout = 10s;
 constexpr auto kScriptTimeout = 5s;
 constexpr auto kGpuTimeout = 20s;  // a driver takes seconds to wake up GPUs that nobody uses
@@ -76,6 +77,17 @@ void read_shm(MemoryReading& memory) {
   const auto block = static_cast<std::int64_t>(shm.f_frsize);
   memory.shm_bytes = static_cast<std::int64_t>(shm.f_blocks) * block;
   memory.shm_free_bytes = static_cast<std::int64_t>(shm.f_bavail) * block;
+}
+
+/// What a process of ours has found, or why it has not, as what_was_found() reads it.
+std::string found(const Result<std::string>& what) {
+  return what ? "+" + *what : "-" + what.error().message;
+}
+
+Result<std::string> what_was_found(const Result<std::string>& answer) {
+  if (!answer) return answer.error();
+  if (answer->starts_with('+')) return answer->substr(1);
+  return Error{Error::Kind::kUnavailable, answer->substr(1)};
 }
 
 struct FreeInterfaces {
@@ -143,10 +155,10 @@ class Questions {
 
   void ask() {
     ask_gpus(kGpuTimeout);
-    ask_python();
-    ask_script();
     ask_names();
     ask_folders();
+    ask_script();  // this waits, so all others are under way
+    ask_python();
   }
 
   void ask_for_fitness(const std::vector<std::string>& folders) {
@@ -196,14 +208,16 @@ class Questions {
 
   void ask_python() {
     reading_.python.emplace();
-    const auto python = find_python(surroundings_);
-    if (!python) {
-      reading_.python->error = python.error().message;
+    AskedChild search =
+        AskedChild::start(kFindTimeout, [this] { return found(find_python(surroundings_)); });
+    const auto path = what_was_found(search.answer());
+    if (!path) {
+      reading_.python->error = path.error().message;
       return;
     }
-    reading_.python->path = *python;
-    std::vector<std::string> words{*python, "-c", kSurvey};
-    if (!wish_.script.empty()) words.push_back(wish_.script);
+    reading_.python->path = *path;
+    std::vector<std::string> words{*path, "-c", kSurvey};
+    if (reading_.script && reading_.script->error.empty()) words.push_back(wish_.script);
     add(AskedChild::run(kPythonTimeout, std::move(words)), [this](Result<std::string> answer) {
       auto told = answer ? parse_python(*answer) : Result<PythonAnswer>{answer.error()};
       if (!told) {
@@ -215,22 +229,19 @@ class Questions {
     });
   }
 
+  /// Python is asked what a script needs only where the script can be read.
   void ask_script() {
     if (wish_.script.empty()) return;
     reading_.script = ScriptReading{.path = wish_.script};
-    auto child = AskedChild::start(kScriptTimeout, [this]() -> std::string {
+    AskedChild child = AskedChild::start(kScriptTimeout, [this] {
       try {  // an error names the folder, too
-        return "+" + sdk::sha256_of_file(std::filesystem::absolute(wish_.script));
+        return found(sdk::sha256_of_file(std::filesystem::absolute(wish_.script)));
       } catch (const std::exception& e) {
-        return std::string{"-"} + e.what();
+        return found(Error{Error::Kind::kUnavailable, e.what()});
       }
     });
-    add(std::move(child), [this](Result<std::string> answer) {
-      if (answer && answer->starts_with('+'))
-        reading_.script->sha256 = answer->substr(1);
-      else
-        reading_.script->error = answer ? answer->substr(1) : answer.error().message;
-    });
+    const auto sum = what_was_found(child.answer());
+    (sum ? reading_.script->sha256 : reading_.script->error) = sum ? *sum : sum.error().message;
   }
 
   void ask_names() {

@@ -55,8 +55,7 @@ class HostsRun {
         stops_{executor_},
         passed_on_{executor_},
         child_ends_{executor_, SIGCHLD},
-        alarm_{executor_, TimePoint::max()},
-        reports_{io} {
+        alarm_{executor_, TimePoint::max()} {
     if (!job_.report_file.empty()) reports_.add_file(job_.report_file);
     const std::vector<int>& stops = job_.stop_signals;
     for (const int signal : stops)

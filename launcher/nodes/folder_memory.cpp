@@ -1,7 +1,6 @@
 #include "launcher/nodes/folder_memory.hpp"
 
 #include <boost/asio/post.hpp>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -11,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "base/system/left_behind.hpp"
+#include "base/system/left_behind_queue.hpp"
 #include "launcher/nodes/node_folder.hpp"
 
 namespace ddprun {
@@ -50,22 +49,21 @@ class ProcessMemory : public NodeMemory {
 
 }  // namespace
 
-/// The thread holds it, too. While the thread reads or writes, no lock is held.
+/// The queue's tasks hold it, too. While one reads or writes, no lock is held.
 class FolderMemory::Work : public std::enable_shared_from_this<Work> {
  public:
   Work(const asio::any_io_executor& home, std::filesystem::path folder)
       : home_{home}, folder_{std::move(folder)} {}
 
-  void add(std::function<void()> task) {
-    const std::lock_guard lock{mutex_};
-    if (tasks_.size() >= kMemoryTasksMax) return warn("it does not answer, and much waits for it");
-    tasks_.push_back(std::move(task));
-    if (std::exchange(under_way_, true)) return;
-    const auto started = start_left_behind([held = shared_from_this()] { held->run(); });
-    if (started) return;
-    under_way_ = false;
-    tasks_.clear();
-    warn(started.error().message);
+  void add(std::function<void(Work&)> task) {
+    const auto perform = [held = shared_from_this(), task = std::move(task)] {
+      try {
+        task(*held);
+      } catch (const std::exception& failure) {  // out of memory, mostly
+        held->warn_once(failure.what());
+      }
+    };
+    if (const auto added = queue_.add(perform); !added) warn_once(added.error().message);
   }
 
   /// What cannot be written counts for this process all the same, and is written when it can be.
@@ -101,46 +99,23 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
 
   /// The process may end before the thread: it must not log, and there is no `home` any more.
   void leave_behind(milliseconds at_most) {
-    std::unique_lock lock{mutex_};
-    ended_.wait_for(lock, at_most, [this] { return !under_way_; });
+    queue_.done_within(at_most);
+    const std::lock_guard lock{mutex_};
     home_.reset();
   }
 
  private:
-  void run() {
-    std::unique_lock lock{mutex_};
-    while (!tasks_.empty()) {
-      const auto task = std::exchange(tasks_.front(), {});
-      tasks_.pop_front();
-      lock.unlock();
-      try {
-        task();
-      } catch (const std::exception& failure) {  // out of memory, mostly
-        warn_once(failure.what());
-      }
-      lock.lock();
-    }
-    under_way_ = false;
-    ended_.notify_all();
-  }
-
+  /// Says what went wrong first.
   void warn_once(const std::string& why) {
     const std::lock_guard lock{mutex_};
-    warn(why);
-  }
-
-  /// Says what went wrong first. To be called with the lock.
-  void warn(const std::string& why) {
     if (!home_ || std::exchange(warned_, true)) return;
     asio::post(*home_, [why] { log::warn("--node-history: {}", why); });
   }
 
+  LeftBehindQueue queue_{kMemoryTasksMax};
   std::mutex mutex_;
-  std::condition_variable ended_;
   std::optional<asio::any_io_executor> home_;  // nullopt: the thread is left behind
   const std::filesystem::path folder_;
-  std::deque<std::function<void()>> tasks_;
-  bool under_way_ = false;  // the thread
   bool warned_ = false;
 
   // Only the thread has these.
@@ -156,12 +131,11 @@ FolderMemory::~FolderMemory() { end_within(milliseconds{0}); }
 void FolderMemory::end_within(milliseconds at_most) { work_->leave_behind(at_most); }
 
 void FolderMemory::remember(const NodeFailure& failure) {
-  work_->add([work = work_.get(), record = record_of(failure)] { work->write(record); });
+  work_->add([record = record_of(failure)](Work& work) { work.write(record); });
 }
 
 void FolderMemory::recall(Answer answer) {
-  work_->add(
-      [work = work_.get(), answer = std::move(answer)] { work->reply(answer, work->read()); });
+  work_->add([answer = std::move(answer)](Work& work) { work.reply(answer, work.read()); });
 }
 
 std::shared_ptr<NodeMemory> memory_of_process() { return std::make_shared<ProcessMemory>(); }

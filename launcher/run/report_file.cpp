@@ -7,12 +7,18 @@
 
 namespace ddprun {
 
-void write_report(const JobReport& report, const std::vector<std::filesystem::path>& files) {
-  if (files.empty()) return;
+std::vector<Error> try_to_write_report(const JobReport& report,
+                                       const std::vector<std::filesystem::path>& files) {
+  std::vector<Error> errors;
+  if (files.empty()) return errors;
   const std::string text = to_json(report);
   for (const auto& file : files)
-    if (const auto written = write_whole(file, text); !written)
-      log::warn("{}", written.error().message);
+    if (const auto written = write_whole(file, text); !written) errors.push_back(written.error());
+  return errors;
+}
+
+void write_report(const JobReport& report, const std::vector<std::filesystem::path>& files) {
+  for (const Error& error : try_to_write_report(report, files)) log::warn("{}", error.message);
 }
 
 }  // namespace ddprun

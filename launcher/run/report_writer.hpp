@@ -1,38 +1,30 @@
 // ReportWriter: the reports of a run, on their way to the files that want them.
+//
+// A folder that hangs holds up only the thread that writes to it, which is left behind then.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "agent/reports/job_report.hpp"
-#include "base/asio.hpp"
-#include "launcher/run/loop_thread.hpp"
+#include "base/system/left_behind_queue.hpp"
 
 namespace ddprun {
 
 class ReportWriter {
  public:
-  /// Errors of the thread that writes are thrown on in `home`, which must live longer.
-  explicit ReportWriter(asio::io_context& home) : home_{home} {}
-
   /// Writes all further reports to this file, too.
   void add_file(std::filesystem::path file) { files_.push_back(std::move(file)); }
 
-  /// Writes a report of a job that goes on. A disk that hangs holds up only the thread that writes
-  /// to it.
+  /// Writes a report of a job that goes on.
   void write(const JobReport& report);
 
-  /// Writes the report that is to stay.
+  /// Writes the report that is to stay. It has two seconds for that.
   void write_last(const JobReport& report);
 
  private:
-  asio::io_context& home_;
   std::vector<std::filesystem::path> files_;
-  std::unique_ptr<asio::io_context> loop_;
-  std::optional<LoopThread> thread_;  // runs loop_; made for the first hang
+  LeftBehindQueue queue_{/*tasks_max=*/16};
 };
 
 }  // namespace ddprun

@@ -120,16 +120,20 @@ class Run {
             raise_file_limit(fmt::format("{} workers", spec_.workers), files_for_workers(spec_));
         !raised)
       return raised.error();
+    node_.run.host = host_name();
+    node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
+    // A folder of the user's may hang. Nothing is there yet that a signal would leave behind.
+    if (const auto opened = open_event_log(); !opened) return opened.error();
+    const bool has_log_dir = !spec_.logs.directory.empty();
+    if (has_log_dir)
+      if (auto made = make_directory(); !made) return made;
     hold_signals();
     node_.mark = fresh_id();
     guardian_.emplace(node_.mark);
     node_.guardian = guardian_->pid();
-    node_.run.host = host_name();
-    node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
     make_watch_folder();
     make_timer_pipe();
-    if (const auto opened = open_event_log(); !opened) return opened.error();
-    return make_directory();
+    return has_log_dir ? Result<void>{} : make_directory();
   }
 
   /// Serves the coordinator, or takes it to be elsewhere.
@@ -350,7 +354,7 @@ class Run {
   std::unique_ptr<TimerPipe> timer_pipe_;
   std::optional<WatchFolder> watch_folder_;
   Agent* agent_ = nullptr;  // while it runs
-  ReportWriter reports_{io_};
+  ReportWriter reports_;
   RunRecorder recorder_{io_, spec_};
   OwnCoordinator coordinator_{
       io_, spec_, [this](HttpRequest request) { return log_from_agent(std::move(request)); }};

@@ -11,10 +11,12 @@ namespace ddprun {
 Result<RunDirectory> RunDirectory::make(const std::filesystem::path& base, std::string name) {
   std::error_code error;
   std::filesystem::create_directories(base, error);
-  if (!std::filesystem::is_directory(base))
-    return Error{Error::Kind::kInvalid,
-                 "cannot make the directory '" + base.string() + "': " +
-                     (error ? error.message() : std::string{"there is a file of that name"})};
+  std::error_code unreadable;
+  if (!std::filesystem::is_directory(base, unreadable))
+    return Error{Error::Kind::kInvalid, "cannot make the directory '" + base.string() + "': " +
+                                            (error        ? error.message()
+                                             : unreadable ? unreadable.message()
+                                                          : "there is a file of that name")};
   std::ranges::replace(name, '/', '_');  // a job's name may hold slashes
   std::string path = std::filesystem::absolute(base / (name + "_XXXXXX")).string();
   if (mkdtemp(path.data()) == nullptr)

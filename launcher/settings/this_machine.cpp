@@ -22,11 +22,13 @@ namespace fs = std::filesystem;
 Result<std::string> read_text(const std::string& path) {
   std::ifstream file{path};
   std::ostringstream text;
-  if (file && !fs::is_directory(path) && text << file.rdbuf()) return text.str();
-  if (file && fs::is_empty(path)) return std::string{};
-  return Error{errno == ENOENT ? Error::Kind::kNotFound : Error::Kind::kDenied,
-               "cannot read '" + path +
-                   "': " + (fs::is_directory(path) ? "it is a directory" : std::strerror(errno))};
+  std::error_code unreadable;
+  const bool is_directory = fs::is_directory(path, unreadable);
+  if (file && !is_directory && text << file.rdbuf()) return text.str();
+  if (file && fs::is_empty(path, unreadable)) return std::string{};
+  return Error{
+      errno == ENOENT ? Error::Kind::kNotFound : Error::Kind::kDenied,
+      "cannot read '" + path + "': " + (is_directory ? "it is a directory" : std::strerror(errno))};
 }
 
 /// PWD rather than the path without links, because a home may be mounted elsewhere on the hosts and

@@ -1,4 +1,5 @@
 // What is read on a node, from files that a test has written and from processes that are ill.
+#include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,8 +11,11 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string>
 
+#include "base/descriptor.hpp"
 #include "base/system/asked_child.hpp"
+#include "base/system/linux_calls.hpp"
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gpu_driver.hpp"
 #include "launcher/doctor/kernel_files.hpp"
@@ -194,6 +198,25 @@ TEST_CASE("a process that hangs, crashes or is not there costs a sentence") {
   REQUIRE_FALSE(crashed.has_value());
   CHECK_THAT(crashed.error().message, contains("ended without an answer"));
   CHECK_FALSE(AskedChild::run(60s, {"/no/such/program"}).answer().has_value());
+}
+
+TEST_CASE("a process that is asked holds no stream of its parent's, whose reader may wait for it") {
+  const auto own = [] { return std::filesystem::read_symlink("/proc/self/fd/1").string(); };
+  CHECK(AskedChild::start(60s, own).answer().value() == "/dev/null");
+}
+
+TEST_CASE("with a script that does not answer, what it has started ends as well") {
+  pid_t pid = 0;
+  {
+    auto asked = AskedChild::run(60s, {"/bin/sh", "-c", "sleep 600 & echo $!; wait"});
+    const Descriptor pipe{asked.release_pipe()};
+    std::string line(20, '\0');
+    REQUIRE(read(pipe.number(), line.data(), line.size()) > 1);
+    pid = std::stoi(line);
+  }
+  const Descriptor sleeper{open_process(pid)};  // not open: it has been reaped
+  pollfd ended{.fd = sleeper.number(), .events = POLLIN, .revents = 0};
+  CHECK((!sleeper.is_open() || poll(&ended, 1, 60'000) == 1));
 }
 
 TEST_CASE("an exception in a process that is asked leaves this one's files alone") {

@@ -1,6 +1,7 @@
 #include "launcher/run/report_writer.hpp"
 
 #include "launcher/run/run_report.hpp"
+#include "tests/support/captured_log.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/file_text.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -19,8 +20,7 @@ class ReportFixture {
   }
 
   ScratchFolder folder_;
-  asio::io_context home_{1};
-  ReportWriter writer_{home_};
+  ReportWriter writer_;
 };
 
 TEST_CASE_METHOD(ReportFixture, "the last report stays in all files, after those of hangs") {
@@ -39,6 +39,13 @@ TEST_CASE_METHOD(ReportFixture, "a hang that is told after the last report is no
   writer_.write_last(last());
   writer_.write(no_hang());
   CHECK(first() == to_json(last()));
+}
+
+TEST_CASE_METHOD(ReportFixture, "a report that cannot be written is told of") {
+  const CapturedLog log;
+  writer_.add_file(folder_.path() / "nowhere" / "first.json");
+  writer_.write_last(last());
+  CHECK_THAT(log.text(), contains("cannot write") && contains("nowhere/first.json"));
 }
 
 }  // namespace

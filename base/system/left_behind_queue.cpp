@@ -1,0 +1,77 @@
+#include "base/system/left_behind_queue.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "base/log.hpp"
+#include "base/system/left_behind.hpp"
+
+namespace ddprun {
+
+/// The thread, which is there as long as something is to be done, holds it, too. While it does
+/// something, no lock is held.
+class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
+ public:
+  explicit Work(std::size_t tasks_max) : tasks_max_{tasks_max} {}
+
+  Result<void> add(std::function<void()> task) {
+    const std::lock_guard lock{mutex_};
+    if (tasks_.size() >= tasks_max_)
+      return Error{Error::Kind::kUnavailable, "it does not answer, and much waits for it"};
+    tasks_.push_back(std::move(task));
+    if (std::exchange(under_way_, true)) return {};
+    auto started = start_left_behind([held = shared_from_this()] { held->run(); });
+    if (started) return {};
+    under_way_ = false;
+    tasks_.clear();
+    return started.error();
+  }
+
+  bool done_within(std::chrono::milliseconds at_most) {
+    std::unique_lock lock{mutex_};
+    return done_.wait_for(lock, at_most, [this] { return !under_way_; });
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock{mutex_};
+    while (!tasks_.empty()) {
+      auto task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      perform(task);
+      task = nullptr;  // what it has goes before anybody hears that all is done
+      lock.lock();
+    }
+    under_way_ = false;
+    done_.notify_all();
+  }
+
+  static void perform(const std::function<void()>& task) try {
+    task();
+  } catch (const std::exception& failure) {
+    log::debug("what may wait for ever has failed: {}", failure.what());
+  }
+
+  const std::size_t tasks_max_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::deque<std::function<void()>> tasks_;
+  bool under_way_ = false;  // the thread
+};
+
+LeftBehindQueue::LeftBehindQueue(std::size_t tasks_max)
+    : work_{std::make_shared<Work>(tasks_max)} {}
+
+Result<void> LeftBehindQueue::add(std::function<void()> task) {
+  return work_->add(std::move(task));
+}
+
+bool LeftBehindQueue::done_within(std::chrono::milliseconds at_most) {
+  return work_->done_within(at_most);
+}
+
+}  // namespace ddprun

@@ -1,0 +1,51 @@
+#include "base/system/left_behind_queue.hpp"
+
+#include <chrono>
+#include <memory>
+#include <semaphore>
+#include <stdexcept>
+#include <string>
+
+#include "tests/support/catch.hpp"
+
+namespace ddprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST_CASE("tasks are done in their order, and one that fails ends alone") {
+  LeftBehindQueue queue{8};
+  const auto text = std::make_shared<std::string>();
+  REQUIRE(queue.add([text] { *text += "a"; }).has_value());
+  REQUIRE(queue.add([] { throw std::runtime_error{"as planned"}; }).has_value());
+  REQUIRE(queue.add([text] { *text += "b"; }).has_value());
+  REQUIRE(queue.done_within(60s));
+  CHECK(*text == "ab");
+  REQUIRE(queue.add([text] { *text += "c"; }).has_value());
+  REQUIRE(queue.done_within(60s));
+  CHECK(*text == "abc");
+}
+
+TEST_CASE("nobody waits for a task that hangs, and only so many wait behind it") {
+  struct Gate {
+    std::binary_semaphore entered{0}, opened{0};
+  };
+  const auto gate = std::make_shared<Gate>();
+  {
+    LeftBehindQueue queue{1};
+    REQUIRE(queue
+                .add([gate] {
+                  gate->entered.release();
+                  gate->opened.acquire();
+                })
+                .has_value());
+    gate->entered.acquire();
+    REQUIRE(queue.add([] {}).has_value());
+    CHECK_FALSE(queue.add([] {}).has_value());
+    CHECK_FALSE(queue.done_within(1ms));
+  }  // the queue is gone, and its thread is not
+  gate->opened.release();
+}
+
+}  // namespace
+}  // namespace ddprun

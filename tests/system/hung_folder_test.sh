@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# A folder whose server or disk is gone holds nobody who only looks at it: `ddprun doctor` says which one it is, in
+# time, and nothing of it keeps a stream of ours open. A job that begins waits for its folders until a signal ends it,
+# and one that has ended does not wait for long.
+. "$(dirname "$0")/lib.sh"
+
+programs=$(dirname "$(realpath "$0")")/programs
+mkdir "$scratch/hung"
+python3 "$programs/hung_folder.py" server "$scratch/hung" true || skip "no folder can be made to hang here"
+
+# with HUNG_KIND COMMAND...: its output is in $scratch/out, and its exit code in $code. A command that is held would be
+# for ever.
+with() {
+  local kind=$1
+  shift
+  code=0
+  timeout -s KILL 120 python3 "$programs/hung_folder.py" "$kind" "$scratch/hung" "$@" >"$scratch/out" 2>&1 || code=$?
+  [ "$code" != 137 ] || fail "it does not end where a $kind hangs: $*"
+}
+
+echo 'import os' >"$scratch/train.py"
+for kind in server disk; do
+  with "$kind" env "PATH=$scratch/hung:$PATH" "$DDPRUN" doctor "$scratch/train.py"
+  says out "no answer within 5 s"
+  # shellcheck disable=SC2016
+  with "$kind" sh -c '"$1" doctor --checkpoint-dir "$2" | cat' sh "$DDPRUN" "$scratch/hung"
+  says out "is its disk or its server there?"
+  with "$kind" "$DDPRUN" doctor "$scratch/hung/train.py"
+  grep -q "failed *script" "$scratch/out" || fail "the script is not named where a $kind hangs"
+  ! grep -q "does not run" "$scratch/out" || fail "Python is named where the script hangs"
+done
+
+# Nothing is begun yet, so the signal that `timeout` sends ends it as any program.
+for option in --log-dir="$scratch/hung" --event-log="$scratch/hung/events"; do
+  with server timeout 5 "$DDPRUN" "$option" --no-python true
+  [ "$code" = 124 ] || fail "exit code $code, expected 124: $option"
+done
+with server "$DDPRUN" --report-file "$scratch/hung/report.json" --no-python true
+[ "$code" = 0 ] || fail "exit code $code of a job whose report cannot be written"
+says out "the report is not written: no answer within 2 s from $scratch/hung/report.json"
