@@ -3,6 +3,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/bytes_text.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -17,9 +19,16 @@ std::int64_t counter(const fs::path& path) {
   return -1;
 }
 
-/// The counter of the own cgroup, from the folder of its memory controller, v2 or v1; -1: not
-/// known.
-std::int64_t own_cgroup(const fs::path& proc, const fs::path& cgroups) {
+/// A limit of v2 may be "max", and one of v1 more than any machine has.
+std::int64_t limit_in(const fs::path& path) {
+  constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
+  std::ifstream file{path};
+  std::int64_t bytes = -1;
+  return file >> bytes && bytes < kNoLimit ? bytes : -1;
+}
+
+/// What the folder of the own cgroup's memory controller says, v2 or v1.
+OomCounters own_cgroup(const fs::path& proc, const fs::path& cgroups) {
   std::ifstream membership{proc / "self/cgroup"};
   for (std::string line; std::getline(membership, line);) {
     std::istringstream fields{line};
@@ -30,23 +39,27 @@ std::int64_t own_cgroup(const fs::path& proc, const fs::path& cgroups) {
     if (path.starts_with('/')) path.erase(0, 1);
     const bool v1 = ("," + controllers + ",").find(",memory,") != std::string::npos;
     if (!v1 && !controllers.empty()) continue;
-    const std::int64_t value = v1 ? counter(cgroups / "memory" / path / "memory.oom_control")
-                                  : counter(cgroups / path / "memory.events");
-    if (value >= 0) return value;
+    const fs::path folder = v1 ? cgroups / "memory" / path : cgroups / path;
+    const std::int64_t killed = counter(folder / (v1 ? "memory.oom_control" : "memory.events"));
+    const std::int64_t limit = limit_in(folder / (v1 ? "memory.limit_in_bytes" : "memory.max"));
+    if (killed >= 0) return {.cgroup = killed, .limit = limit};
   }
-  return -1;
+  return {};
 }
 
 }  // namespace
 
 OomCounters read_oom_counters(const fs::path& proc, const fs::path& cgroups) {
-  return {own_cgroup(proc, cgroups), counter(proc / "vmstat")};
+  OomCounters counters = own_cgroup(proc, cgroups);
+  counters.system = counter(proc / "vmstat");
+  return counters;
 }
 
 std::string oom_evidence(const OomCounters& before, const OomCounters& after) {
   if (before.cgroup >= 0 && after.cgroup > before.cgroup)
     return "out of memory: the kernel killed " + std::to_string(after.cgroup - before.cgroup) +
-           " process(es) of this job's cgroup meanwhile, which was at its memory limit";
+           " process(es) of this job's cgroup meanwhile, which was at its memory limit" +
+           (after.limit > 0 ? " of " + bytes_text(after.limit) : "");
   if (before.system >= 0 && after.system > before.system)
     return "probably out of memory: the kernel killed " +
            std::to_string(after.system - before.system) +

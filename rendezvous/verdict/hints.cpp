@@ -43,7 +43,7 @@ constexpr std::array kHints{
     Hint{"resource temporarily unavailable*thread|can't start new thread", "too many processes or threads: raise ulimit -u, or fewer data loaders and OMP_NUM_THREADS"},
     Hint{"libgomp: thread creation failed", "too many processes or threads: raise ulimit -u, or a smaller OMP_NUM_THREADS"},
     // Ports and networks.
-    Hint{"address already in use|eaddrinuse", "another process has that port: end it, or choose another one (--master-port, --rdzv-endpoint)"},
+    Hint{"address already in use|eaddrinuse", "another process has that port, perhaps another rank of this node: end it, or give each rank a port of its own; the job's own is --master-port or --rdzv-endpoint"},
     Hint{"nccl*no socket interface found|bootstrap : no socket interface found", "NCCL finds no network interface: NCCL_SOCKET_IFNAME must name one that this node has (ip -br addr)"},
     Hint{"unable to find interface|unable to find address for", "GLOO_SOCKET_IFNAME or NCCL_SOCKET_IFNAME must name an interface that this node has (ip -br addr)"},
     Hint{"unable to resolve hostname to a (local) address", "this node's name has no address of its own: set GLOO_SOCKET_IFNAME (ip -br addr)"},
@@ -52,6 +52,7 @@ constexpr std::array kHints{
     // GPUs, drivers and versions.
     Hint{"duplicate gpu detected", "two ranks use the same GPU: torch.cuda.set_device(LOCAL_RANK), and not more workers than GPUs"},
     Hint{"invalid device ordinal", "this node has fewer GPUs than workers, or CUDA_VISIBLE_DEVICES hides some: compare with --nproc-per-node"},
+    Hint{"processgroupnccl is only supported with gpus", "NCCL needs GPUs: init_process_group(\"gloo\") on CPUs; in a container, --gpus all"},
     Hint{"no cuda gpus are available", "no GPU is visible here: nvidia-smi, CUDA_VISIBLE_DEVICES, and the container's --gpus"},
     Hint{"found no nvidia driver", "there is no driver for the GPU on this node, or the container cannot see it"},
     Hint{"torch not compiled with cuda enabled", "this PyTorch is a build without CUDA: install one with it"},
@@ -87,6 +88,7 @@ constexpr std::array kHints{
     Hint{"default process group has not been initialized", "torch.distributed.init_process_group() has to be called first"},
     Hint{"mat1 and mat2 shapes cannot be multiplied", "the model's layers, or its input, have other sizes than expected"},
     // Modules, files, rights.
+    Hint{"no module named 'ddprun'", "the Python module of ddprun is not installed here: pip install its wheel, or PYTHONPATH=CLONE/worker_sdk/python"},
     Hint{"modulenotfounderror|no module named", "that module is not installed for the Python that runs the workers: PYTHON_EXEC, or the virtual environment on this node"},
     Hint{"importerror: cannot import name", "that package has another version here than the script expects"},
     Hint{"can't open file", "there is no such script on this node: look at its path and at the working directory"},

@@ -90,9 +90,17 @@ TEST_CASE("the kernel's OOM killer shows in the counters of the cgroup or of the
   CHECK_THAT(oom_evidence(before, read()), contains("probably out of memory"));
   write("cgroup/job/step/memory.events", "oom_kill 3\n");
   CHECK_THAT(oom_evidence(before, read()), contains("killed 2 process"));
+  write("cgroup/job/step/memory.max", "max\n");
+  CHECK(oom_evidence(before, read()).ends_with("at its memory limit"));
+  write("cgroup/job/step/memory.max", "1610612736\n");
+  CHECK(oom_evidence(before, read()).ends_with("at its memory limit of 1.5 GiB"));
   write("proc/self/cgroup", "4:memory:/v1\n0::/\n");
   write("cgroup/memory/v1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
   CHECK(read().cgroup == 4);
+  write("cgroup/memory/v1/memory.limit_in_bytes", "9223372036854771712\n");
+  CHECK(read().limit == -1);
+  write("cgroup/memory/v1/memory.limit_in_bytes", "67108864\n");
+  CHECK(read().limit == 67108864);
 }
 
 TEST_CASE("the OOM killer is blamed only for what its counters say it did meanwhile") {

@@ -20,6 +20,8 @@ TEST_CASE("known causes get a hint") {
       {"MemoryError", "host's memory"},
       {"OSError: [Errno 28] No space left on device: '/scratch/ckpt'", "df -h"},
       {"OSError: [Errno 98] Address already in use", "another process has that port"},
+      {"ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!", "gloo"},
+      {"ModuleNotFoundError: No module named 'ddprun'", "worker_sdk/python"},
       {"RuntimeError: The server socket has failed to listen on any local network address. port: "
        "29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use",
        "another process has that port"},
