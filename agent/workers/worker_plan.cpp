@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <sstream>
 
 #include "agent/control/trainer_status.hpp"
 #include "agent/introspection/watch_folder.hpp"
@@ -15,6 +14,7 @@
 #include "ddprun/worker_env.hpp"
 #include "rendezvous/messages/seats.hpp"
 #include "worker_sdk/contract/heartbeat_slot.hpp"
+#include "worker_sdk/contract/visible_devices.hpp"
 
 namespace ddprun {
 
@@ -114,10 +114,9 @@ std::vector<std::string> flatten(const Environment& environment) {
 std::string own_device(const Environment& environment, int local_rank) {
   const auto visible = environment.find(kVisibleDevices);
   if (visible == environment.end()) return std::to_string(local_rank);
-  std::istringstream devices{visible->second};
-  std::string device;
-  for (int i = 0; i <= local_rank; ++i) std::getline(devices, device, ',');
-  return device;
+  const std::vector<std::string> devices = sdk::visible_devices(visible->second);
+  const auto index = static_cast<std::size_t>(local_rank);
+  return index < devices.size() ? devices[index] : "";
 }
 
 void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& round,

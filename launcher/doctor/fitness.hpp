@@ -13,7 +13,7 @@ namespace ddprun {
 
 /// What the job has of this node's GPUs.
 struct JobGpus {
-  bool hidden = false;          // its workers see none (CUDA_VISIBLE_DEVICES is empty)
+  bool hidden = false;          // its workers see none (CUDA_VISIBLE_DEVICES names none)
   std::vector<int> indices;     // those that its workers use, as the driver counts them
   std::set<std::int64_t> pids;  // its own processes
   /// Some workers live while others are started again. In a container the driver may not name

@@ -32,8 +32,8 @@ bool is_descendant_of(pid_t pid, pid_t ancestor) {
 JobGpus gpus_of_job(const NodeReading& reading, const FitnessQuestion& question,
                     const EnvironmentLookup& environment) {
   JobGpus job{.workers_live = question.workers_live};
-  const auto visible = environment("CUDA_VISIBLE_DEVICES");
-  job.hidden = visible && visible->empty();
+  const auto listed = listed_gpus(environment);
+  job.hidden = listed && listed->empty();
   if (!reading.gpus) return job;
   const std::vector<GpuReading>& gpus = reading.gpus->gpus;
   job.indices =

@@ -9,6 +9,7 @@
 #include "launcher/environments/slurm_hosts.hpp"
 #include "launcher/environments/starters.hpp"
 #include "launcher/environments/variables.hpp"
+#include "launcher/settings/gpus.hpp"
 
 namespace ddprun {
 
@@ -160,9 +161,9 @@ Result<std::optional<HostList>> batch_hosts(const Surroundings& here) {
 int granted_gpus(const EnvironmentLookup& environment, int visible) {
   const auto granted = number(environment, "SLURM_GPUS_ON_NODE");
   if (!granted || !environment("SLURM_JOB_ID")) return visible;
-  const auto list = environment("CUDA_VISIBLE_DEVICES");
-  const auto listed = list && !list->empty() ? std::ranges::count(*list, ',') + 1 : *granted;
-  return static_cast<int>(std::min<std::int64_t>(*granted, listed));
+  const auto listed = listed_gpus(environment);
+  const auto most = listed ? static_cast<std::int64_t>(listed->size()) : *granted;
+  return static_cast<int>(std::min(*granted, most));
 }
 
 int granted_cpus(const EnvironmentLookup& environment, int usable) {

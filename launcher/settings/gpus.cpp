@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
-#include <sstream>
 
-#include "base/parse_number.hpp"
+#include "worker_sdk/contract/visible_devices.hpp"
 
 namespace ddprun {
 
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr char kCudaList[] = "CUDA_VISIBLE_DEVICES";
 
 bool is_number(std::string_view text) {
   return !text.empty() &&
@@ -49,42 +50,28 @@ int count_gpus(const fs::path& dev, const fs::path& sys) {
   return nvidia > 0 ? nvidia : amd_gpus(sys);
 }
 
-std::vector<std::string> visible_devices(const std::string& list, int present) {
-  std::vector<std::string> visible;
-  std::istringstream in{list};
-  for (std::string entry; std::getline(in, entry, ',');) {
-    std::erase(entry, ' ');
-    const bool by_name = entry.starts_with("GPU-") || entry.starts_with("MIG-");
-    if (!by_name && device_index(entry).value_or(present) >= present) break;
-    if (std::ranges::find(visible, entry) != visible.end())
-      return {};  // CUDA then shows no device at all
-    visible.push_back(std::move(entry));
-  }
-  return visible;
-}
-
-std::optional<int> device_index(const std::string& entry) {
-  return is_number(entry) ? parse_number<int>(entry) : std::nullopt;
-}
-
 std::vector<int> visible_indices(const EnvironmentLookup& environment, int present) {
   std::vector<int> indices;
-  if (const auto list = environment("CUDA_VISIBLE_DEVICES")) {
-    for (const std::string& device : visible_devices(*list, present))
-      if (const auto index = device_index(device)) indices.push_back(*index);
+  if (const auto list = environment(kCudaList)) {
+    for (const std::string& device : sdk::visible_devices(*list, present))
+      if (const auto index = sdk::device_index(device)) indices.push_back(*index);
     return indices;
   }
   for (int index = 0; index < present; ++index) indices.push_back(index);
   return indices;
 }
 
+std::optional<std::vector<std::string>> listed_gpus(const EnvironmentLookup& environment) {
+  const auto list = environment(kCudaList);
+  return list ? std::optional{sdk::visible_devices(*list)} : std::nullopt;
+}
+
 int visible_gpus(const EnvironmentLookup& environment) {
   const int present = count_gpus();
   int visible = present;
-  for (const char* variable :
-       {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
+  for (const char* variable : {kCudaList, "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"})
     if (const auto list = environment(variable))
-      visible = std::min(visible, static_cast<int>(visible_devices(*list, present).size()));
+      visible = std::min(visible, static_cast<int>(sdk::visible_devices(*list, present).size()));
   return visible;
 }
 

@@ -16,17 +16,13 @@ namespace ddprun {
 int count_gpus(const std::filesystem::path& dev = "/dev",
                const std::filesystem::path& sys = "/sys");
 
-/// Returns those entries of a list like CUDA_VISIBLE_DEVICES that count: as CUDA reads it, they end
-/// before the first that names none of `present` devices
-/// (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables).
-std::vector<std::string> visible_devices(const std::string& list, int present);
-
-/// Returns the number in such an entry; nullopt where the entry is a name.
-std::optional<int> device_index(const std::string& entry);
-
 /// Returns which of `present` GPUs, in PCI bus order, CUDA_VISIBLE_DEVICES leaves, in the order in
 /// which workers see them. Those that it names by UUID are left out: only the driver knows them.
 std::vector<int> visible_indices(const EnvironmentLookup& environment, int present);
+
+/// Returns what CUDA_VISIBLE_DEVICES lists, on a machine of which nobody knows how many GPUs it
+/// has. nullopt: it is not set, so that all are visible.
+std::optional<std::vector<std::string>> listed_gpus(const EnvironmentLookup& environment);
 
 /// Counts the GPUs of this machine that CUDA_VISIBLE_DEVICES leaves, and for AMD's also
 /// HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/parse_number.hpp"
+#include "launcher/settings/gpus.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/program.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
@@ -282,14 +283,13 @@ class Interpreter {
 
   /// With --virtual-local-rank every worker needs an entry of its own.
   Result<void> enough_devices() {
-    const auto list = surroundings_.environment("CUDA_VISIBLE_DEVICES");
-    if (!list) return {};
-    const auto devices = std::ranges::count(*list, ',') + (list->empty() ? 0 : 1);
-    if (devices >= spec_.workers) return {};
+    const auto listed = listed_gpus(surroundings_.environment);
+    if (!listed || static_cast<int>(listed->size()) >= spec_.workers) return {};
     return invalid(
         fmt::format("--virtual-local-rank gives each of the {} workers one GPU, and "
                     "CUDA_VISIBLE_DEVICES '{}' names {}",
-                    spec_.workers, *list, devices));
+                    spec_.workers, surroundings_.environment("CUDA_VISIBLE_DEVICES").value_or(""),
+                    listed->size()));
   }
 
   Result<void> check_ignored() {

@@ -1,9 +1,9 @@
 #include "worker_sdk/group/gpu_files.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <sstream>
 #include <system_error>
+
+#include "worker_sdk/contract/visible_devices.hpp"
 
 namespace ddprun::sdk {
 
@@ -24,14 +24,6 @@ int gpus_in(const std::filesystem::path& devices) {
   return count;
 }
 
-bool names_gpu(const std::string& entry, int there) {
-  if (entry.starts_with("GPU-") || entry.starts_with("MIG-")) return true;
-  int number = 0;
-  return is_number(entry) &&
-         std::from_chars(entry.data(), entry.data() + entry.size(), number).ec == std::errc{} &&
-         number < there;
-}
-
 }  // namespace
 
 bool has_initialised_cuda(const std::filesystem::path& files) {
@@ -48,11 +40,8 @@ bool has_gpu_driver() {
 
 int count_gpus(const std::filesystem::path& devices, const std::optional<std::string>& chosen) {
   const int there = gpus_in(devices);
-  if (!chosen) return there;
-  int count = 0;
-  std::istringstream list{*chosen};
-  for (std::string entry; std::getline(list, entry, ',') && names_gpu(entry, there);) ++count;
-  return there == 0 ? 0 : count;
+  if (!chosen || there == 0) return there;
+  return static_cast<int>(visible_devices(*chosen, there).size());
 }
 
 }  // namespace ddprun::sdk

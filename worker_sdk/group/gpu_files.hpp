@@ -16,9 +16,7 @@ bool has_initialised_cuda(const std::filesystem::path& files = "/proc/self/fd");
 bool has_gpu_driver();
 
 /// Counts the GPUs whose device files (nvidia0, nvidia1...) are in `devices`; of these, those that
-/// `chosen`, the value of CUDA_VISIBLE_DEVICES, names
-/// (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#env-vars): numbers up to the first that
-/// makes no sense, or names as GPU-8932f937 and MIG-..., each of which is taken for one.
+/// `chosen`, the value of CUDA_VISIBLE_DEVICES, names.
 int count_gpus(const std::filesystem::path& devices, const std::optional<std::string>& chosen);
 
 }  // namespace ddprun::sdk

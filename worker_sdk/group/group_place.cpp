@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "worker_sdk/contract/visible_devices.hpp"
+
 namespace ddprun::sdk {
 
 namespace {
@@ -23,8 +25,7 @@ Wanted wanted_by(const std::string& backend) {
 
 /// Each worker sees one GPU, and not the same one.
 bool one_for_each(const VisibleGpus& gpus) {
-  return gpus.count == 1 && gpus.chosen && !gpus.chosen->empty() &&
-         gpus.chosen->find(',') == std::string::npos;
+  return gpus.count == 1 && gpus.chosen && visible_devices(*gpus.chosen).size() == 1;
 }
 
 torch::Device gpu_of(int index, const VisibleGpus& gpus, const std::string& who) {

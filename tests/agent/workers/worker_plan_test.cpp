@@ -188,6 +188,10 @@ TEST_CASE(
   const auto listed =
       plan_workers(spec, kSecondNode, {.environment = {"CUDA_VISIBLE_DEVICES=7,5,3,1"}});
   CHECK(environment_of(listed[2])["CUDA_VISIBLE_DEVICES"] == "3");
+  const auto ended =
+      plan_workers(spec, kSecondNode, {.environment = {"CUDA_VISIBLE_DEVICES=7,5,-1,1"}});
+  CHECK(environment_of(ended[1])["CUDA_VISIBLE_DEVICES"] == "5");
+  CHECK(environment_of(ended[3])["CUDA_VISIBLE_DEVICES"].empty());
 }
 
 TEST_CASE("workers carry the marks of all agents above them") {

@@ -153,6 +153,14 @@ TEST_CASE_METHOD(ClusterFixture, "auto and gpu count what Slurm grants") {
   CHECK(spec({"--nproc-per-node", "gpu"}).workers == 2);
   variables_["CUDA_VISIBLE_DEVICES"] = "1";
   CHECK(spec({"--nproc-per-node", "auto"}).workers == 1);
+  variables_["CUDA_VISIBLE_DEVICES"] = "";
+  CHECK_THAT(error({"--nproc-per-node", "gpu"}), contains("no GPU is visible here"));
+  CHECK(spec({"--nproc-per-node", "auto"}).workers == 4);  // SLURM_CPUS_ON_NODE
+  variables_["CUDA_VISIBLE_DEVICES"] = "-1";
+  CHECK_THAT(error({"--nproc-per-node", "gpu"}), contains("no GPU is visible here"));
+  variables_["SLURM_GPUS_ON_NODE"] = "4";
+  variables_["CUDA_VISIBLE_DEVICES"] = "0,1,-1,2";
+  CHECK(spec({"--nproc-per-node", "gpu"}).workers == 2);
   variables_.erase("SLURM_GPUS_ON_NODE");
   CHECK(spec({"--nproc-per-node", "auto"}).workers == 4);  // SLURM_CPUS_ON_NODE
 }

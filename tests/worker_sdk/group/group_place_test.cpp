@@ -132,7 +132,8 @@ TEST_CASE("GPUs are counted by their device files and CUDA_VISIBLE_DEVICES") {
   CHECK(count_gpus(folder.path(), "2,0") == 2);
   CHECK(count_gpus(folder.path(), "0,-1,1") == 1);
   CHECK(count_gpus(folder.path(), "0,7,1") == 1);
-  CHECK(count_gpus(folder.path(), "GPU-8932f937,MIG-12") == 2);
+  CHECK(count_gpus(folder.path(), "GPU-8932f937,GPU-12") == 2);
+  CHECK(count_gpus(folder.path(), "1,1") == 0);
   CHECK(count_gpus(folder / "nothing", {}) == 0);
   CHECK(count_gpus(folder / "nothing", "0") == 0);
 }
