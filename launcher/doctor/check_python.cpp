@@ -7,6 +7,7 @@
 #include "base/parse_number.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
+#include "launcher/settings/foreign_script.hpp"
 
 namespace ddprun {
 
@@ -68,6 +69,10 @@ void check_script(const ScriptReading& script, const std::string& python, NodeFi
     return found.fail("script", {fmt::format("{}: {}", script.path, script.error),
                                  "the workers of this node cannot start",
                                  "copy it there, or use a folder that all nodes share"});
+  if (!script.foreign.empty())
+    return found.warn("script", {fmt::format("{} is {}", script.path, script.foreign),
+                                 "Python ends with SyntaxError, and ddprun does not start it",
+                                 "start the job with " + words_for_program(script.path)});
   found.ok("script", fmt::format("{}, SHA-256 {}…", script.path, script.sha256.substr(0, 12)));
   if (script.missing_modules.empty()) return;
   const bool one = script.missing_modules.size() == 1;
@@ -90,7 +95,8 @@ Findings check_python(const NodeReading& node) {
       // Without a script, the job may be a program that is no Python.
       const Trouble trouble{python.error, "workers that are scripts cannot start",
                             "install Python, activate an environment, or name one in PYTHON_EXEC"};
-      node.script ? found.fail("python", trouble) : found.warn("python", trouble);
+      const bool runs_python = node.script && node.script->foreign.empty();
+      runs_python ? found.fail("python", trouble) : found.warn("python", trouble);
     } else {
       found.ok("python", fmt::format("Python {}, {}", python.version, python.path));
       check_torch(node, found);

@@ -234,14 +234,21 @@ class Questions {
     if (wish_.script.empty()) return;
     reading_.script = ScriptReading{.path = wish_.script};
     AskedChild child = AskedChild::start(kScriptTimeout, [this] {
+      ScriptReading script{.path = wish_.script};
       try {  // an error names the folder, too
-        return found(sdk::sha256_of_file(std::filesystem::absolute(wish_.script)));
+        script.sha256 = sdk::sha256_of_file(std::filesystem::absolute(wish_.script));
+        script.foreign = foreign_script(wish_.script, surroundings_);
       } catch (const std::exception& e) {
-        return found(Error{Error::Kind::kUnavailable, e.what()});
+        script.error = e.what();
       }
+      return to_line(script);
     });
-    const auto sum = what_was_found(child.answer());
-    (sum ? reading_.script->sha256 : reading_.script->error) = sum ? *sum : sum.error().message;
+    const auto answer = child.answer();
+    auto script = answer ? parse_script(*answer) : Result<ScriptReading>{answer.error()};
+    if (script)
+      reading_.script = std::move(*script);
+    else
+      reading_.script->error = script.error().message;
   }
 
   void ask_names() {

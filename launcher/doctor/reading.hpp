@@ -95,7 +95,8 @@ struct PythonReading {
 /// The script that the job is to run.
 struct ScriptReading {
   std::string path;
-  std::string error;  // why it cannot be read
+  std::string error;    // why it cannot be read
+  std::string foreign;  // the kind of a file that Python cannot run, as foreign_kind() has it
   std::string sha256;
   std::vector<std::string> missing_modules;  // those that it imports first of all, and that this
                                              // node lacks

@@ -69,7 +69,7 @@ template <> inline constexpr auto kFields<PythonAnswer> = table(
     inlined<&PythonAnswer::python>(), some<&PythonAnswer::missing_modules>("missing_modules"));
 template <> inline constexpr auto kFields<ScriptReading> = table(
     some<&ScriptReading::path>("path"), some<&ScriptReading::error>("error"),
-    some<&ScriptReading::sha256>("sha256"),
+    some<&ScriptReading::foreign>("foreign"), some<&ScriptReading::sha256>("sha256"),
     some<&ScriptReading::missing_modules>("missing_modules"));
 template <> inline constexpr auto kFields<GpuProcess> = table(
     some<&GpuProcess::pid>("pid"), some<&GpuProcess::name>("name"),
@@ -145,6 +145,7 @@ std::string to_line(const NodeReading& reading) { return fields::to_text(reading
 std::string to_line(const FolderReading& reading) { return fields::to_text(reading); }
 std::string to_line(const LookupReading& reading) { return fields::to_text(reading); }
 std::string to_line(const GpusReading& reading) { return fields::to_text(reading); }
+std::string to_line(const ScriptReading& reading) { return fields::to_text(reading); }
 std::string to_line(const NamesReading& reading) { return fields::to_text(reading); }
 
 Result<NodeReading> parse_reading(std::string_view text) { return parse_as<NodeReading>(text); }
@@ -157,6 +158,7 @@ Result<FolderReading> parse_folder(std::string_view text) { return parse_as<Fold
 Result<LookupReading> parse_lookup(std::string_view text) { return parse_as<LookupReading>(text); }
 Result<GpusReading> parse_gpus(std::string_view text) { return parse_as<GpusReading>(text); }
 Result<NamesReading> parse_names(std::string_view text) { return parse_as<NamesReading>(text); }
+Result<ScriptReading> parse_script(std::string_view text) { return parse_as<ScriptReading>(text); }
 Result<PythonAnswer> parse_python(std::string_view text) { return parse_as<PythonAnswer>(text); }
 
 }  // namespace ddprun

@@ -26,10 +26,12 @@ std::string to_line(const FolderReading& reading);
 std::string to_line(const LookupReading& reading);
 std::string to_line(const GpusReading& reading);
 std::string to_line(const NamesReading& reading);
+std::string to_line(const ScriptReading& reading);
 Result<FolderReading> parse_folder(std::string_view text);
 Result<LookupReading> parse_lookup(std::string_view text);
 Result<GpusReading> parse_gpus(std::string_view text);
 Result<NamesReading> parse_names(std::string_view text);
+Result<ScriptReading> parse_script(std::string_view text);
 
 /// Reads what the questions to Python have printed: the fields of PythonReading and, under
 /// "missing_modules", those of the script. Errors: kInvalid.

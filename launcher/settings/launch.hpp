@@ -8,6 +8,7 @@
 #include "agent/spec/launch_spec.hpp"
 #include "base/environment.hpp"
 #include "base/result.hpp"
+#include "launcher/settings/foreign_script.hpp"
 #include "launcher/settings/job_secret.hpp"
 
 namespace ddprun {
@@ -32,11 +33,13 @@ struct Launch {
 /// nothing is looked up that is not needed. this_machine.hpp has the real ones.
 struct Surroundings {
   EnvironmentLookup environment;
-  std::function<int()> cpus;                              // how many CPUs workers may use
-  std::function<int()> gpus;                              // how many GPUs workers would see
-  std::function<bool(const std::string& path)> has_file;  // whether there is such a file
-  std::function<Result<std::string>(const std::string& name)> find_program;  // find_program.hpp
-  ReadSecret read_secret;                                                    // secret_file.hpp
+  std::function<int()> cpus;                                   // how many CPUs workers may use
+  std::function<int()> gpus;                                   // how many GPUs workers would see
+  std::function<bool(const std::string& path)> has_file;       // whether there is such a file
+  std::function<FileEnds(const std::string& path)> file_ends;  // file_ends.hpp
+  std::function<std::vector<std::string>(const std::string& folder)> names_in;  // file_ends.hpp
+  std::function<Result<std::string>(const std::string& name)> find_program;     // find_program.hpp
+  ReadSecret read_secret;                                                       // secret_file.hpp
   std::function<std::string()> host_name;  // this machine's, without a domain or with it
   /// The text of a whole file. Errors: kNotFound and kDenied, with its name.
   std::function<Result<std::string>(const std::string& path)> read_text;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "launcher/settings/closest_word.hpp"
 #include "launcher/settings/help_text.hpp"
 
 namespace ddprun {
@@ -18,13 +19,36 @@ Result<WorkerProgram> any_program(Words words, const Surroundings& surroundings)
   return WorkerProgram{"", std::move(*path), std::move(words)};
 }
 
+/// Returns the script in the same folder that `script` is nearly the name of; "": there is none.
+std::string meant_script(const std::string& script, const Surroundings& surroundings) {
+  if (surroundings.has_file(script + ".py")) return script + ".py";
+  const std::size_t slash = script.rfind('/') + 1;  // npos + 1 is 0
+  auto names = surroundings.names_in(slash == 0 ? "." : script.substr(0, slash));
+  std::erase_if(names, [](const std::string& name) { return !name.ends_with(".py"); });
+  std::ranges::sort(names);
+  const std::string_view meant = closest_word(script.substr(slash), {names.begin(), names.end()});
+  return meant.empty() ? "" : script.substr(0, slash) + std::string{meant};
+}
+
+Error no_script(const std::string& script, const Surroundings& surroundings) {
+  std::string message = "there is no script '" + script + "'";
+  if (surroundings.find_program(script))
+    message += "; it is a program in PATH, which --no-python runs";
+  else if (const std::string meant = meant_script(script, surroundings); !meant.empty())
+    message += "; did you mean " + meant + "?";
+  return {Error::Kind::kNotFound, std::move(message)};
+}
+
+Result<void> check_script(const std::string& script, const Surroundings& surroundings) {
+  if (!surroundings.has_file(script)) return no_script(script, surroundings);
+  const std::string kind = foreign_script(script, surroundings);
+  if (kind.empty()) return {};
+  return invalid("'" + script + "' is " + kind + ": " + words_for_program(script) + " runs it");
+}
+
 Result<WorkerProgram> python_program(Words words, bool module, const Surroundings& surroundings) {
-  if (!module && !surroundings.has_file(words.front())) {
-    std::string message = "there is no script '" + words.front() + "'";
-    if (surroundings.find_program(words.front()))
-      message += "; it is a program in PATH, which --no-python runs";
-    return Error{Error::Kind::kNotFound, std::move(message)};
-  }
+  if (!module)
+    if (const auto runs = check_script(words.front(), surroundings); !runs) return runs.error();
   auto python = find_python(surroundings);
   if (!python) return python.error();
   WorkerProgram program{"", *python, {std::move(*python), "-u"}};
@@ -55,6 +79,13 @@ Result<WorkerProgram> decide_program(const Arguments& arguments, const Surroundi
                      : python_program(std::move(words), module, surroundings);
   if (program) program->title = arguments.script.front();
   return program;
+}
+
+std::string foreign_script(const std::string& script, const Surroundings& surroundings) {
+  const std::string chosen = surroundings.environment("PYTHON_EXEC").value_or("");
+  const std::string_view name = std::string_view{chosen}.substr(chosen.rfind('/') + 1);
+  if (!name.empty() && name.find("python") == std::string_view::npos) return "";
+  return foreign_kind(script, surroundings.file_ends(script));
 }
 
 Result<std::string> find_python(const Surroundings& surroundings) {

@@ -8,6 +8,7 @@
 
 #include "agent/placement/usable_cpus.hpp"
 #include "base/system/own_process.hpp"
+#include "launcher/settings/file_ends.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/gpus.hpp"
 #include "launcher/settings/program_output.hpp"
@@ -50,6 +51,8 @@ Surroundings this_machine(const EnvironmentLookup& environment) {
             std::error_code unreadable;  // whoever opens the file will say so
             return fs::exists(path, unreadable);
           },
+          file_ends,
+          names_in,
           [environment](const std::string& name) { return find_program(name, environment); },
           read_secret_file,
           host_name,

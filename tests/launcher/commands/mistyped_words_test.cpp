@@ -1,13 +1,23 @@
 // What is said of words that are nearly right.
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include "launcher/commands/command_line.hpp"
 #include "tests/launcher/surroundings.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {
 namespace {
 
-Result<CommandLine> parsed(const std::vector<std::string>& words) {
-  const auto environment = [](const std::string& name) {
+using Words = std::vector<std::string>;
+
+/// `python` is PYTHON_EXEC.
+Result<CommandLine> parsed(const std::vector<std::string>& words, const std::string& python = "") {
+  const auto environment = [&](const std::string& name) -> std::optional<std::string> {
+    if (name == "PYTHON_EXEC") return python;
     return name == "PATH" ? std::optional<std::string>{"/bin:/usr/bin"} : std::nullopt;
   };
   return parse_command_line(words, surroundings(environment, 2));
@@ -19,8 +29,19 @@ std::string mistake_in(const std::vector<std::string>& words) {
   return read.error().message;
 }
 
-LaunchSpec spec_of(const std::vector<std::string>& words) {
-  const auto read = parsed(words);
+class ScriptFolder {
+ protected:
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream{folder_ / name} << text;
+  }
+  std::string path(const std::string& name) const { return folder_ / name; }
+
+ private:
+  ScratchFolder folder_;
+};
+
+LaunchSpec spec_of(const std::vector<std::string>& words, const std::string& python = "") {
+  const auto read = parsed(words, python);
   if (!read) FAIL(read.error().message);
   return std::get<Launch>(*read).spec;
 }
@@ -67,6 +88,44 @@ TEST_CASE("a command that is nearly right is named, where no script has that nam
 TEST_CASE("a program without --no-python is no script, and the option is named") {
   CHECK(mistake_in({"sh", "-c", "true"}) ==
         "there is no script 'sh'; it is a program in PATH, which --no-python runs");
+}
+
+TEST_CASE_METHOD(ScriptFolder, "a script that is nearly right is named, where one is beside it") {
+  write("hi.py", "");
+  write("train.py", "");
+  write("hz.txt", "");
+  CHECK(mistake_in({path("hy.py")}) ==
+        "there is no script '" + path("hy.py") + "'; did you mean " + path("hi.py") + "?");
+  CHECK(mistake_in({path("train")}) ==
+        "there is no script '" + path("train") + "'; did you mean " + path("train.py") + "?");
+  CHECK(mistake_in({path("other.py")}) == "there is no script '" + path("other.py") + "'");
+}
+
+TEST_CASE_METHOD(ScriptFolder, "a file that Python cannot run is named, with what runs it") {
+  write("mine",
+        "\x7f"
+        "ELF");
+  write("job.sh", "#!/bin/bash\n");
+  CHECK(mistake_in({path("mine")}) == "'" + path("mine") +
+                                          "' is a program, not a Python script: --no-python " +
+                                          path("mine") + " runs it");
+  CHECK(mistake_in({path("job.sh")}) == "'" + path("job.sh") +
+                                            "' is a script for bash, not for Python: "
+                                            "--no-python " +
+                                            path("job.sh") + " runs it");
+  CHECK(spec_of({"--no-python", "/bin/sh", path("job.sh")}).program == "/bin/sh");
+}
+
+TEST_CASE_METHOD(ScriptFolder, "whatever PYTHON_EXEC names may run any file") {
+  write("job.sh", "#!/bin/bash\n");
+  CHECK(spec_of({path("job.sh")}, "/bin/sh").program == "/bin/sh");
+}
+
+TEST_CASE_METHOD(ScriptFolder, "an app in a folder or behind a pipe is Python's to read") {
+  std::filesystem::create_directory(path("app"));
+  REQUIRE(mkfifo(path("pipe").c_str(), 0600) == 0);
+  for (const char* name : {"app", "pipe"})
+    CHECK(spec_of({path(name)}).arguments.back() == path(name));
 }
 
 }  // namespace

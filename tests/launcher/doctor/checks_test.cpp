@@ -187,6 +187,15 @@ TEST_CASE("what the script needs and is not there is found") {
   CHECK(complaints(check_python(no_script)) == Words{"warning python"});
 }
 
+TEST_CASE("a program in place of a script calls for --no-python, and for no Python") {
+  NodeReading node = recorded("nothing_installed");
+  *node.script = {.path = "mine", .foreign = "a program, not a Python script", .sha256 = "12"};
+  const Findings found = check_python(node);
+  CHECK(complaints(found) == Words{"warning python", "warning script"});
+  CHECK(finding_on(found, "script").seen == "mine is a program, not a Python script");
+  CHECK(finding_on(found, "script").advice == "start the job with --no-python ./mine");
+}
+
 TEST_CASE("a module that is missing is missing from a Python, which is named") {
   NodeReading node = recorded("wrong_environment");
   const auto missing = [&] { return finding_on(check_python(node), "modules"); };

@@ -1,0 +1,50 @@
+#include "launcher/settings/file_ends.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/descriptor.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr off_t kHeadBytes = 4096;
+constexpr off_t kTailBytes = 22 + 65'535;  // a zip's last record, and its comment
+constexpr std::size_t kNamesMax = 10'000;
+
+std::string bytes_at(int file, off_t offset, off_t size) {
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  const ssize_t count = pread(file, bytes.data(), bytes.size(), offset);
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return bytes;
+}
+
+}  // namespace
+
+FileEnds file_ends(const std::string& path) {
+  // O_NONBLOCK: a named pipe would be waited for, and another process may be about to write to it.
+  struct stat what {};
+  if (stat(path.c_str(), &what) != 0 || !S_ISREG(what.st_mode)) return {};
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (!file.is_open() || fstat(file.number(), &what) != 0 || !S_ISREG(what.st_mode)) return {};
+  const off_t tail = std::min(what.st_size, kTailBytes);
+  return {bytes_at(file.number(), 0, std::min(what.st_size, kHeadBytes)),
+          bytes_at(file.number(), what.st_size - tail, tail)};
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code unreadable;
+  std::filesystem::directory_iterator entry{folder, unreadable};
+  for (; entry != std::filesystem::directory_iterator{} && names.size() < kNamesMax;
+       entry.increment(unreadable))
+    names.push_back(entry->path().filename().string());
+  return names;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,52 @@
+#include "launcher/settings/file_ends.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace ddprun {
+namespace {
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream{path} << text;
+}
+
+TEST_CASE("the ends of a file are read, and of a large one no more") {
+  const ScratchFolder folder;
+  write_file(folder / "small", "#!/bin/sh\n");
+  CHECK(file_ends(folder / "small").head == "#!/bin/sh\n");
+  CHECK(file_ends(folder / "small").tail == "#!/bin/sh\n");
+  write_file(folder / "large", "first" + std::string(1 << 20, '.') + "last");
+  const FileEnds ends = file_ends(folder / "large");
+  CHECK(ends.head.starts_with("first"));
+  CHECK(ends.tail.ends_with("last"));
+  CHECK(ends.head.size() + ends.tail.size() < 100'000);
+}
+
+TEST_CASE("nobody waits for a pipe, and what is no file has no ends") {
+  const ScratchFolder folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  std::filesystem::create_directory(folder.path() / "app");
+  for (const char* name : {"pipe", "app", "missing"}) {
+    CHECK(file_ends(folder / name).head.empty());
+    CHECK(file_ends(folder / name).tail.empty());
+  }
+  CHECK(file_ends("/dev/zero").head.empty());
+}
+
+TEST_CASE("the names in a folder are found, and none where there is no folder") {
+  const ScratchFolder folder;
+  for (const char* name : {"a.py", "b.py"}) write_file(folder / name, "");
+  auto names = names_in(folder.path());
+  std::ranges::sort(names);
+  CHECK(names == std::vector<std::string>{"a.py", "b.py"});
+  CHECK(names_in(folder / "missing").empty());
+}
+
+}  // namespace
+}  // namespace ddprun
