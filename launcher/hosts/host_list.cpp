@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/ip/address_v6.hpp>
 #include <cctype>
 #include <map>
 #include <utility>
@@ -23,21 +22,14 @@ Error wrong(const std::string& where, const std::string& what) {
   return {Error::Kind::kInvalid, where + ": " + what};
 }
 
-/// Whether ssh takes it for a name. No shell command and no option can be made of such a text.
-bool is_name(const std::string& text) {
+/// Whether ssh takes it for the name of a user. No shell command and no option can be made of such
+/// a text.
+bool is_user(const std::string& text) {
   const auto fits = [](unsigned char c) {
     return std::isalnum(c) != 0 ||
            std::string_view{"-._:%@"}.find(static_cast<char>(c)) != std::string_view::npos;
   };
   return !text.empty() && text.front() != '-' && std::ranges::all_of(text, fits);
-}
-
-/// Whether it is a name or an address. A colon has to belong to an IPv6 address; in "h1:4:8" it is
-/// a mistake.
-bool is_host(const std::string& text) {
-  boost::system::error_code no_address;
-  if (text.find(':') != std::string::npos) boost::asio::ip::make_address_v6(text, no_address);
-  return !no_address && is_name(text);
 }
 
 /// Collects hosts, and remembers where each was named.
@@ -73,8 +65,8 @@ Result<Host> parse_host(const std::string& entry, const std::string& where) {
   const std::size_t at = entry.rfind('@');
   const std::size_t begin = at == std::string::npos ? 0 : at + 1;
   const auto parts = host_and_port(entry.substr(begin));
-  if (!parts || !is_host(parts->first) || begin == 1 ||
-      (begin > 1 && !is_name(entry.substr(0, begin))))
+  if (!parts || !is_host_name(parts->first) || begin == 1 ||
+      (begin > 1 && !is_user(entry.substr(0, begin))))
     return wrong(where, fmt::format("{} is no host, expected HOST, HOST:WORKERS or "
                                     "USER@HOST:WORKERS",
                                     printable(entry)));

@@ -9,8 +9,10 @@
 #include "agent/spec/launch_spec.hpp"
 #include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/help_text.hpp"
+#include "launcher/settings/misplaced_options.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
+#include "launcher/settings/restart_options.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/messages/messages.hpp"
 
@@ -91,13 +93,15 @@ class HostsInterpreter {
     if (!shutdown) return shutdown.error();
     auto signals = parse_signals(settings_["signals-to-handle"]);
     if (!signals) return signals.error();
-    if (const auto restarts = parse_integer(settings_["max-restarts"], 0); !restarts)
-      return restarts.error();
+    const auto restarts = parse_restarts(settings_["max-restarts"], settings_["restart-delay"],
+                                         settings_["same-failure-limit"]);
+    if (!restarts) return restarts.error();
     if (const auto conf = parse_rdzv_conf(settings_["rdzv-conf"]); !conf) return conf.error();
     const auto port = parse_integer(settings_["master-port"], 0, kPortMax);
     if (!port) return port.error();
     job_.rules.shutdown_timeout = *shutdown;
     job_.stop_signals = std::move(*signals);
+    if (const auto fit = check_host_names(settings_, {"master-addr"}); !fit) return fit.error();
     if (settings_["master-addr"].given) job_.start.host = settings_["master-addr"].text;
     if (settings_["master-port"].given) job_.start.port = static_cast<std::uint16_t>(*port);
     if (settings_["rdzv-id"].given) job_.start.run_id = settings_["rdzv-id"].text;
@@ -109,6 +113,8 @@ class HostsInterpreter {
     for (const Option& option : options())
       if (option.group == OptionGroup::kIgnored)
         warn_no_effect(job_.warnings, settings_[option.name], std::string{option.help});
+    if (auto misplaced = misplaced_options(arguments_); !misplaced.empty())
+      job_.warnings.push_back(std::move(misplaced));
     return {};
   }
 

@@ -46,10 +46,14 @@ Result<const Option*> find_option(const std::string& name) {
                  (meant.empty() ? "" : "; did you mean --" + meant + "?"));
 }
 
-Result<const Option*> find_option(char letter) {
+/// Finds the option of the first letter in "-r3". Behind one dash, a whole name was meant for two.
+Result<const Option*> find_short_option(const std::string& word) {
   for (const Option& option : options())
-    if (option.letter == letter) return &option;
-  return invalid(std::string{"there is no option '-"} + letter + "'");
+    if (option.letter == word[1]) return &option;
+  const std::string name = word.substr(1, word.find('=') - 1);
+  const auto meant = find_option(name);
+  return invalid("there is no option '-" + name + "'" +
+                 (meant ? "; did you mean " + (*meant)->spelling() + "?" : ""));
 }
 
 /// An option of the command line, and the value that the same word gives it.
@@ -60,7 +64,7 @@ struct Named {
 
 Result<Named> named(const std::string& word) {
   if (!word.starts_with("--")) {  // -m, -r 3, -r3, -r=3
-    const auto option = find_option(word[1]);
+    const auto option = find_short_option(word);
     if (!option) return option.error();
     if (word.size() == 2) return Named{*option, std::nullopt};
     return Named{*option, word.substr(word[2] == '=' ? 3 : 2)};

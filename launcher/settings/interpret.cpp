@@ -9,6 +9,7 @@
 
 #include "base/parse_number.hpp"
 #include "launcher/settings/gpus.hpp"
+#include "launcher/settings/misplaced_options.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/program.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
@@ -79,7 +80,7 @@ class Interpreter {
     const Setting node_rank = node_rank_setting(settings_, place_);
     if (!node_rank.given && counts->size() > 1)
       return unexpected(setting, "which of them is this node's? --node-rank says so");
-    const auto rank = parse_integer(node_rank, 0, nodes - 1);
+    const auto rank = parse_node_rank(node_rank, nodes);
     if (!rank) return rank.error();
     launch_.workers_of_nodes = *counts;
     return (*counts)[*rank];
@@ -297,6 +298,9 @@ class Interpreter {
       return interval.error();
     for (const Option& option : options())
       if (option.group == OptionGroup::kIgnored) no_effect({option.name}, std::string{option.help});
+    // With --hosts, the launcher has said so.
+    if (auto misplaced = misplaced_options(arguments_); !misplaced.empty() && !place_.host)
+      launch_.warnings.push_back(std::move(misplaced));
     return {};
   }
 

@@ -55,6 +55,8 @@ class MeetingRules {
   Result<DecidedMeeting> decide(const RendezvousConf& conf) {
     const std::optional<bool>& is_host = conf.is_host;
     if (const auto counted = take_nodes(); !counted) return counted.error();
+    if (const auto fit = check_host_names(settings_, {"master-addr", "local-addr"}); !fit)
+      return fit.error();
     take_run_id();
     if (const auto met = meet(conf); !met) return met.error();
     if (!several_nodes()) {
@@ -114,8 +116,7 @@ class MeetingRules {
   }
 
   Result<void> meet_static() {
-    const auto rank =
-        parse_integer(node_rank_setting(settings_, place_), 0, meeting_.nodes_max - 1);
+    const auto rank = parse_node_rank(node_rank_setting(settings_, place_), meeting_.nodes_max);
     if (!rank) return rank.error();
     auto coordinator = static_coordinator();
     if (!coordinator) return coordinator.error();

@@ -14,11 +14,12 @@ namespace {
 constexpr char kProgress[] = "@progress";
 
 Error no_budget(const Setting& setting) {
+  const bool in_window = setting.text.find('/') != std::string::npos;
   return unexpected(
-      setting,
-      fmt::format("expected a whole number from 0 up (3), one up to {} within a time of up to 30 "
-                  "days (3/90s, 3/5m, 3/1h, 3/7d), or one without a further step (3@progress)",
-                  kRestartsPerWindowMax));
+      setting, "expected N, N/TIME or N@progress: 3, 3/1h, 3@progress" +
+                   (in_window ? fmt::format("; N/TIME is at most {} within at most 30 days (30d)",
+                                            kRestartsPerWindowMax)
+                              : ""));
 }
 
 Result<void> read_budget(const Setting& setting, RestartRules& rules) {

@@ -21,6 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr double kSecondsMax = 30.0 * 86'400;
+constexpr int kColonsOfFullAddress = 6;  // an address of IPv6 whose end is written as IPv4 has 6
 
 std::optional<Streams> streams(std::string_view text) {
   if (text.size() != 1 || text[0] < '0' || text[0] > '3') return std::nullopt;
@@ -132,6 +133,12 @@ Result<int> parse_integer(const Setting& setting, int least, int most) {
                         : fmt::format("expected a whole number from {} to {}", least, most));
 }
 
+Result<int> parse_node_rank(const Setting& setting, int nodes) {
+  auto rank = parse_integer(setting, 0, nodes - 1);
+  if (rank || nodes > 1) return rank;
+  return unexpected(setting, "--nnodes is 1, so the only node rank is 0");
+}
+
 Result<milliseconds> parse_seconds(const Setting& setting, bool positive) {
   const auto time = seconds_of(setting.text);
   if (!time || (positive && time->count() == 0))
@@ -184,9 +191,35 @@ Result<NodeRange> parse_nodes(const Setting& setting) {
   return NodeRange{*min, *max};
 }
 
+bool is_host_name(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find('%'));  // behind it is an interface
+  const bool is_ipv6 = name.find(':') != std::string_view::npos;
+  const auto fits = [&](unsigned char c) {
+    if (is_ipv6) return std::isxdigit(c) != 0 || c == ':' || c == '.';
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+  };
+  const auto fits_interface = [](unsigned char c) { return std::isgraph(c) != 0 && c != '/'; };
+  const bool complete = name.find("::") != std::string_view::npos ||
+                        std::ranges::count(name, ':') >= kColonsOfFullAddress;
+  return !name.empty() && name.front() != '-' && std::ranges::all_of(name, fits) &&
+         (is_ipv6 ? complete : name == text) &&
+         std::ranges::all_of(text.substr(name.size()), fits_interface);
+}
+
+Result<void> check_host_names(const Settings& settings,
+                              std::initializer_list<std::string_view> options) {
+  for (const std::string_view option : options)
+    if (const Setting& host = settings[option]; !host.text.empty() && !is_host_name(host.text))
+      return unexpected(host, "expected a host name or an address");
+  return {};
+}
+
 Result<Endpoint> parse_endpoint(const Setting& setting, int default_port) {
+  if (const std::size_t scheme = setting.text.find("://"); scheme != std::string::npos)
+    return unexpected(setting, "expected HOST, HOST:PORT or [IPv6]:PORT, without " +
+                                   setting.text.substr(0, scheme + 3));
   const auto parts = host_and_port(setting.text);
-  if (!parts || parts->first.empty())
+  if (!parts || !is_host_name(parts->first))
     return unexpected(setting, "expected HOST, HOST:PORT or [IPv6]:PORT");
   if (parts->second.empty())
     return Endpoint{parts->first, static_cast<std::uint16_t>(default_port)};
@@ -213,13 +246,14 @@ Result<std::vector<Endpoint>> parse_endpoints(const Setting& setting, int defaul
 }
 
 Result<Endpoint> parse_status_address(const Setting& setting) {
+  constexpr char kExpected[] = "expected PORT, HOST:PORT or [IPv6]:PORT";
   Setting with_host = setting;
   const bool port_alone = parse_number<int>(setting.text).has_value();
   if (port_alone) with_host.text = "127.0.0.1:" + setting.text;
   if (setting.text.starts_with(':')) with_host.text = "127.0.0.1" + setting.text;
   const auto parts = host_and_port(with_host.text);
-  if (!parts || parts->second.empty())
-    return unexpected(setting, "expected PORT, HOST:PORT or [IPv6]:PORT");
+  if (!parts || parts->second.empty()) return unexpected(setting, kExpected);
+  if (!is_host_name(parts->first)) return unexpected(setting, kExpected);
   auto endpoint = parse_endpoint({with_host.text, setting.source, true}, 0);
   if (!endpoint) return unexpected(setting, fmt::format("expected a port from 0 to {}", kPortMax));
   return endpoint;

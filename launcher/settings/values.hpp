@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <set>
@@ -44,6 +45,9 @@ Error unexpected(const Setting& setting, const std::string& expected);
 Result<int> parse_integer(const Setting& setting, int least,
                           int most = std::numeric_limits<int>::max());
 
+/// Reads the rank of one of `nodes` nodes.
+Result<int> parse_node_rank(const Setting& setting, int nodes);
+
 /// Reads a time as seconds_of() does. `positive`: 0 is not accepted.
 Result<std::chrono::milliseconds> parse_seconds(const Setting& setting, bool positive = false);
 
@@ -65,6 +69,14 @@ struct NodeRange {
 };
 /// Reads "4" or "2:4".
 Result<NodeRange> parse_nodes(const Setting& setting);
+
+/// Whether the text can be a host's name or address. No shell command and no option can be made of
+/// it.
+bool is_host_name(std::string_view text);
+
+/// Checks those of the options that are set. Errors: kInvalid.
+Result<void> check_host_names(const Settings& settings,
+                              std::initializer_list<std::string_view> options);
 
 /// Reads "host", "host:29400" and "[::1]:29400"; without a port it is `default_port`.
 Result<Endpoint> parse_endpoint(const Setting& setting, int default_port);

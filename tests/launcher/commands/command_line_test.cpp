@@ -121,10 +121,8 @@ TEST_CASE_METHOD(CommandLineFixture, "bad values are named with the option and w
   CHECK(error({"--nproc-per-node", "two", script()}) ==
         "--nproc-per-node 'two': expected a whole number from 1 to 65536, auto, gpu or cpu");
   CHECK_THAT(error({"--nproc-per-node", "0", script()}), contains("--nproc-per-node '0'"));
-  CHECK(
-      error({"--max-restarts=-1", script()}) ==
-      "--max-restarts '-1': expected a whole number from 0 up (3), one up to 1000 within a time of "
-      "up to 30 days (3/90s, 3/5m, 3/1h, 3/7d), or one without a further step (3@progress)");
+  CHECK(error({"--max-restarts=-1", script()}) ==
+        "--max-restarts '-1': expected N, N/TIME or N@progress: 3, 3/1h, 3@progress");
   CHECK_THAT(error({"--shutdown-timeout", "nan", script()}), contains("expected a time"));
   CHECK(spec({"--shutdown-timeout", "2592000", script()}).shutdown_timeout ==
         std::chrono::hours{30 * 24});
@@ -415,7 +413,8 @@ TEST_CASE_METHOD(CommandLineFixture,
              contains("needs --rdzv-endpoint"));
   CHECK_THAT(error({"--rdzv-endpoint=a:70000", script()}), contains("port from 0 to 65535"));
   CHECK_THAT(error({"--master-port=70000", script()}), contains("--master-port '70000'"));
-  CHECK_THAT(error({"--node-rank=1", script()}), contains("--node-rank '1'"));
+  CHECK(error({"--node-rank=1", script()}) ==
+        "--node-rank '1': --nnodes is 1, so the only node rank is 0");
   CHECK_THAT(error({"--monitor-interval=0", script()}), contains("more than 0"));
   CHECK_THAT(error({"--start-method=thread", script()}), contains("spawn, fork, forkserver"));
   CHECK_THAT(error({"--signals-to-handle=SIGFOO", script()}), contains("no signal 'SIGFOO'"));

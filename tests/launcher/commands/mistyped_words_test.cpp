@@ -53,6 +53,55 @@ TEST_CASE("an option that is nearly right is named") {
         "there is no option '--max_restrats'; did you mean --max-restarts?");
 }
 
+TEST_CASE("an option behind one dash is named as it is spelled") {
+  CHECK(mistake_in({"-np", "2", "x.py"}) ==
+        "there is no option '-np'; did you mean --nproc-per-node?");
+  CHECK(mistake_in({"-nproc_per_node=2", "x.py"}) ==
+        "there is no option '-nproc_per_node'; did you mean --nproc-per-node?");
+  CHECK(mistake_in({"-z", "x.py"}) == "there is no option '-z'");
+}
+
+TEST_CASE_METHOD(ScriptFolder,
+                 "options of ddprun behind the script are the script's, with a line") {
+  write("hi.py", "");
+  const std::string script = path("hi.py");
+  const auto warnings = [&](std::vector<std::string> words) {
+    const auto read = parsed(words);
+    if (!read) FAIL(read.error().message);
+    return std::get<Launch>(*read).warnings;
+  };
+  CHECK(warnings({script, "--nproc-per-node", "2"}) ==
+        Words{"--nproc-per-node behind " + script +
+              " goes to the script: options of ddprun come before the script"});
+  CHECK(warnings({script, "--rdzv_backend=c10d", "--x", "--rdzv-endpoint", "h0"}) ==
+        Words{"--rdzv-backend and --rdzv-endpoint behind " + script +
+              " go to the script: options of ddprun come before the script"});
+  for (const Words& words :
+       {Words{script, "--nproc", "2", "--master-port", "1", "--log-dir", "x", "-r"},
+        Words{"--nproc-per-node", "2", script, "--nproc-per-node", "3"},
+        Words{script, "--", "--nproc-per-node", "2"},
+        Words{script, "nproc-per-node", "--nproc-per-nodes"}})
+    CHECK(warnings(words).empty());
+}
+
+TEST_CASE("an endpoint that can be no host and port is refused at once") {
+  const auto refusal = [](const std::string& endpoint) {
+    return mistake_in({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint", endpoint, "x.py"});
+  };
+  CHECK(refusal("tcp://h0:29400") ==
+        "--rdzv-endpoint 'tcp://h0:29400': expected HOST, HOST:PORT or [IPv6]:PORT, without "
+        "tcp://");
+  for (const char* endpoint : {"a b:29400", " h0:29400", "h0/x:29400", "h0:1:2", "-h0:29400",
+                               "[h0]x:1", "$HOST:29400", "a:4:8"})
+    CHECK(refusal(endpoint) == "--rdzv-endpoint '" + std::string{endpoint} +
+                                   "': expected HOST, HOST:PORT or [IPv6]:PORT");
+  for (const char* option : {"--master-addr", "--local-addr"})
+    CHECK(mistake_in({option, "a b", "x.py"}) ==
+          std::string{option} + " 'a b': expected a host name or an address");
+  CHECK(mistake_in({"--status-addr", "a b:8080", "x.py"}) ==
+        "--status-addr 'a b:8080': expected PORT, HOST:PORT or [IPv6]:PORT");
+}
+
 TEST_CASE("an option is not taken for the value that the one before it lacks") {
   CHECK(mistake_in({"--log-dir", "--tee", "3", "x.py"}) ==
         "--log-dir needs a value: DIR (the next word is the option --tee)");

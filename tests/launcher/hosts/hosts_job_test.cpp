@@ -103,18 +103,30 @@ TEST_CASE_METHOD(HostsJobFixture, "mistakes are told before any host is asked") 
   CHECK_THAT(error({"--hostfile", "/", "t.py"}), contains("it is a directory"));
   CHECK_THAT(error({"--hosts", "h1", "--max-restarts", "x", "t.py"}),
              contains("--max-restarts 'x'"));
+  CHECK_THAT(error({"--hosts", "h1", "--restart-delay", "x", "t.py"}),
+             contains("--restart-delay 'x'"));
+  CHECK_THAT(error({"--hosts", "h1", "--master-addr", "tcp://h1", "t.py"}),
+             contains("expected a host name or an address"));
   CHECK_THAT(error({"--hosts", "h1", "--ssh-cmd", " ", "t.py"}), contains("expected a command"));
   CHECK_THAT(error({"--hosts", "a,b", "--nproc-per-node", "1,2,3", "t.py"}),
              contains("one number for each of 2 hosts"));
 }
 
+TEST_CASE_METHOD(HostsJobFixture,
+                 "a budget of restarts may be a rate, or progress may fill it up") {
+  for (const char* budget : {"3/1h", "3@progress"})
+    CHECK(job({"--hosts", "h1", "--max-restarts", budget, "t.py"}).start.arguments ==
+          Words{"--max-restarts=" + std::string{budget}, "--", "t.py"});
+}
+
 TEST_CASE_METHOD(HostsJobFixture, "what has no effect is said here once, and not by every host") {
   const HostsJob job = this->job({"--hosts", "h1", "--rdzv-backend", "c10d", "--node-rank", "0",
-                                  "--monitor-interval", "3", "t.py"});
-  REQUIRE(job.warnings.size() == 3);
+                                  "--monitor-interval", "3", "t.py", "--nnodes", "1"});
+  REQUIRE(job.warnings.size() == 4);
   CHECK(job.warnings[0] == "--rdzv-backend has no effect: with --hosts");
   CHECK_THAT(job.warnings[2], contains("--monitor-interval has no effect"));
-  CHECK(job.start.arguments == Words{"--", "t.py"});
+  CHECK_THAT(job.warnings[3], contains("--nnodes behind t.py"));
+  CHECK(job.start.arguments == Words{"--", "t.py", "--nnodes", "1"});
 }
 
 TEST_CASE_METHOD(HostsJobFixture, "a hostfile is read, and a dry run shows what would be started") {

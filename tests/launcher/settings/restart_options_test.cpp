@@ -33,6 +33,12 @@ TEST_CASE("what is no budget is named with what is one") {
   }
 }
 
+TEST_CASE("a rate that is too high, or over too long a time, is told the limits") {
+  for (const char* text : {"1001/1h", "3/31d"})
+    CHECK_THAT(complaint(rules(text)), contains("at most 1000 within at most 30 days"));
+  CHECK_THAT(complaint(rules("3,5")), !contains("30 days"));
+}
+
 TEST_CASE("a pause is a time, or a first and a longest one") {
   CHECK(rules("3", "5")->policy.delay_max_ms == 5'000);
   CHECK(rules("3", "0:60")->policy.delay_min_ms == 0);
