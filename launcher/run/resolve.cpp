@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/asio.hpp"
+#include "base/lookup_error.hpp"
 #include "launcher/run/own_address.hpp"
 
 namespace ddprun {
@@ -46,8 +47,7 @@ Result<Addresses> resolve_all(asio::io_context& io, const std::string& host) {
   tcp::resolver resolver{io};
   resolver.async_resolve(host, "", [&](boost::system::error_code error, const auto& results) {
     if (error || results.empty())
-      answer = Error{Error::Kind::kUnavailable,
-                     "cannot find the host '" + host + "': " + error.message()};
+      answer = Error{Error::Kind::kUnavailable, lookup_error(host, error)};
     else
       answer = ipv4_first(results);
   });

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/in_time.hpp"
+#include "base/lookup_error.hpp"
 #include "live/http/http_reading.hpp"
 
 namespace ddprun {
@@ -75,7 +76,8 @@ asio::awaitable<Result<HttpSocket>> connect_http(Endpoint endpoint,
   const auto found = co_await in_time(deadline, std::move(resolving));
   if (!found) co_return Error{Error::Kind::kTimeout, "no name server answers for " + name};
   const auto& [unresolved, addresses] = *found;
-  if (unresolved) co_return Error{Error::Kind::kUnavailable, name + ": " + unresolved.message()};
+  if (unresolved)
+    co_return Error{Error::Kind::kUnavailable, lookup_error(endpoint.host, unresolved)};
   tcp::socket socket{executor};
   auto connecting = asio::async_connect(socket, addresses, kQuietly);
   const auto connected = co_await in_time(deadline, std::move(connecting));

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/in_time.hpp"
+#include "base/lookup_error.hpp"
 #include "live/http/http_reading.hpp"
 
 namespace ddprun {
@@ -127,7 +128,7 @@ asio::awaitable<Result<void>> EtcdClient::connect(std::chrono::milliseconds time
   const auto found = co_await in_time(Clock::now() + timeout, std::move(resolving));
   if (!found) co_return Error{Error::Kind::kTimeout, "no name server answers"};
   const auto& [unknown, addresses] = *found;
-  if (unknown) co_return error_of(unknown);
+  if (unknown) co_return Error{Error::Kind::kUnavailable, lookup_error(member().host, unknown)};
   auto connecting = connect_to(addresses);
   auto connected = co_await in_time(Clock::now() + timeout, std::move(connecting));
   if (!connected) co_return no_answer();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/in_time.hpp"
+#include "base/lookup_error.hpp"
 #include "base/printable.hpp"
 
 namespace ddprun {
@@ -60,7 +61,8 @@ asio::awaitable<Tried<Addresses>> look_up(const Search& search) {
   const auto answer = co_await in_time(search.plan.deadline(), std::move(resolving));
   if (!answer) co_return FailedAttempt{Why::kUnresolved, "no name server answers"};
   const auto& [unresolved, found] = *answer;
-  if (unresolved) co_return FailedAttempt{Why::kUnresolved, unresolved.message()};
+  if (unresolved)
+    co_return FailedAttempt{Why::kUnresolved, lookup_error(coordinator.host, unresolved)};
   Addresses addresses;
   for (const auto& entry : found) addresses.push_back(entry.endpoint());
   co_return addresses;

@@ -7,8 +7,8 @@ namespace ddprun {
 
 namespace {
 
-std::string behind(const char* before, const std::string& detail, const char* after = "") {
-  return detail.empty() ? "" : before + detail + after;
+std::string behind(const char* before, const std::string& detail) {
+  return detail.empty() ? "" : before + detail;
 }
 
 }  // namespace
@@ -20,10 +20,8 @@ std::string describe(const FailedAttempt& attempt, const Endpoint& endpoint) {
   switch (attempt.why) {
     case Why::kRefused:
     case Why::kNoAnswer:
-      return unreachable + behind(": ", attempt.detail);
     case Why::kUnresolved:
-      return unreachable + ": there is no address for the name '" + endpoint.host + "'" +
-             behind(" (", attempt.detail, ")");
+      return unreachable + behind(": ", attempt.detail);
     case Why::kSilent:
       return "something listens at " + there + ", but it does not answer as a coordinator does";
     case Why::kHungUp:

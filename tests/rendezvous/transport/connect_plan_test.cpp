@@ -145,9 +145,8 @@ TEST_CASE("what an attempt has found is told in a sentence") {
       {{Why::kRefused, "Connection refused"},
        "cannot reach the coordinator at h0:29400: Connection refused"},
       {{Why::kNoAnswer, "no answer"}, "cannot reach the coordinator at h0:29400: no answer"},
-      {{Why::kUnresolved, "Host not found"},
-       "cannot reach the coordinator at h0:29400: there is no address for the name 'h0' (Host not "
-       "found)"},
+      {{Why::kUnresolved, "there is no address for the name 'h0'"},
+       "cannot reach the coordinator at h0:29400: there is no address for the name 'h0'"},
       {{Why::kSilent, ""},
        "something listens at h0:29400, but it does not answer as a coordinator does"},
       {{Why::kHungUp, ""}, "something listens at h0:29400, but it hangs up on who wants to join"},
