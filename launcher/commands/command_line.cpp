@@ -19,6 +19,7 @@ namespace {
 /// Returns the line on what the scheduler has told. It may leave the number of nodes to the user,
 /// and then says nothing of a meeting that the user has chosen.
 std::string news_of(ClusterPlace place, const Meeting& meeting) {
+  if (!place.problem.empty()) return "";
   if (place.nodes > 0) return describe(place);
   place.nodes = meeting.nodes_max;
   const bool chosen = place.nodes > 1 && meeting.coordinator.host != place.first_host;
@@ -30,7 +31,8 @@ Result<CommandLine> interpret_at(const MeetingPlace& place, const Arguments& arg
                                  const Surroundings& surroundings) {
   auto launch = interpret(arguments, surroundings, place);
   if (!launch) return launch.error();
-  if (place.cluster) launch->cluster = news_of(*place.cluster, launch->spec.meeting);
+  if (place.cluster && !arguments.settings.on("standalone"))
+    launch->cluster = news_of(*place.cluster, launch->spec.meeting);
   return CommandLine{std::move(*launch)};
 }
 
@@ -64,6 +66,7 @@ Result<CommandLine> interpret_in(const Allocation& allocation, const Arguments& 
 /// nullopt: this is no such script, or the job is for this node alone.
 Result<std::optional<CommandLine>> interpret_in_batch(const Arguments& arguments,
                                                       const Surroundings& surroundings) {
+  if (stays_on_this_node(arguments.settings)) return std::optional<CommandLine>{};
   const auto batch = batch_hosts(surroundings);
   // A list that cannot be read matters to nobody who runs on this node alone.
   if (!batch && !arguments.settings["nnodes"].given) return std::optional<CommandLine>{};
@@ -88,15 +91,14 @@ Result<CommandLine> parse_job(const Arguments& arguments, const std::vector<std:
   if (settings.on("no-slurm") || settings.on("no-cluster"))
     return interpret_at({{}, host}, arguments, surroundings);
   const auto place = cluster_place(surroundings);
-  if (!place) return place.error();
   const auto allocated = allocation(surroundings);
   if (allocated && !host) return interpret_in(*allocated, arguments, words, granted(surroundings));
-  if (!allocated && !*place && !host) {
+  if (!allocated && !place && !host) {
     auto batch = interpret_in_batch(arguments, surroundings);
     if (!batch) return batch.error();
     if (*batch) return std::move(**batch);
   }
-  const std::optional<ClusterPlace> cluster = allocated ? batch_place(*allocated) : *place;
+  const std::optional<ClusterPlace> cluster = allocated ? batch_place(*allocated) : place;
   return interpret_at({cluster, host}, arguments, granted(surroundings));
 }
 

@@ -20,13 +20,18 @@ bool starts_nodes_by_hand(const Settings& settings) {
 
 }  // namespace
 
+bool stays_on_this_node(const Settings& settings) {
+  const Setting& wanted = settings["nnodes"];
+  const auto nodes = parse_nodes(wanted);
+  return starts_nodes_by_hand(settings) || (wanted.given && nodes && nodes->max == 1);
+}
+
 Result<std::optional<Settings>> settings_on_hosts(const HostList& batch, const Settings& settings) {
   std::size_t count = batch.hosts.size();
-  if (count == 1 || starts_nodes_by_hand(settings)) return std::optional<Settings>{};
+  if (count == 1 || stays_on_this_node(settings)) return std::optional<Settings>{};
   if (const Setting& wanted = settings["nnodes"]; wanted.given) {
     const auto nodes = parse_nodes(wanted);
     if (!nodes) return nodes.error();
-    if (nodes->max == 1) return std::optional<Settings>{};
     if (nodes->min > static_cast<int>(count))
       return unexpected(wanted, fmt::format("{} has {} nodes", batch.by, count));
     const bool elastic = wanted.text.find(':') != std::string::npos;  // those beyond are spares

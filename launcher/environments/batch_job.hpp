@@ -11,6 +11,10 @@
 
 namespace ddprun {
 
+/// Whether the command line is about this node alone, or the user starts the others: then it does
+/// not matter which nodes the batch job has.
+bool stays_on_this_node(const Settings& settings);
+
 /// Returns the settings of a job that has --hosts by its scheduler. nullopt: the command line is
 /// about this node alone, or the user starts the others. Errors: kInvalid, when the job has too few
 /// nodes.

@@ -34,9 +34,27 @@ std::string slurm_run_id(const EnvironmentLookup& environment) {
                      number(environment, "SLURM_RESTART_COUNT").value_or(0));
 }
 
-Result<ClusterPlace> slurm_place(const EnvironmentLookup& environment) {
-  const std::string job = text(environment, "SLURM_JOB_ID");
-  ClusterPlace place{.by = "Slurm job " + job, .slurm = true};
+/// What is true of each process of the job.
+ClusterPlace slurm_job(const EnvironmentLookup& environment) {
+  return {.by = "Slurm job " + text(environment, "SLURM_JOB_ID"),
+          .slurm = true,
+          .run_id = slurm_run_id(environment)};
+}
+
+/// Whether somebody has typed this command into the shell of `srun --pty`. An interactive shell
+/// gives each command a process group, and what srun starts itself is in that of the task. Steps
+/// that are started from the shell inherit the variable of the terminal and have no terminal.
+bool typed_into_step(const EnvironmentLookup& environment, std::int64_t process_group) {
+  return environment("SLURM_PTY_PORT") && process_group != 0 &&
+         number(environment, "SLURM_TASK_PID").value_or(process_group) != process_group;
+}
+
+Result<ClusterPlace> slurm_place(const EnvironmentLookup& environment, int process_group) {
+  ClusterPlace place = slurm_job(environment);
+  if (typed_into_step(environment, process_group)) {
+    place.by += ", shell of srun --pty";
+    return place;
+  }
   // SLURM_GTIDS lists the ranks of the tasks on this node.
   const std::string tasks = text(environment, "SLURM_GTIDS");
   if (const auto count = std::ranges::count(tasks, ','); count > 0)
@@ -52,7 +70,6 @@ Result<ClusterPlace> slurm_place(const EnvironmentLookup& environment) {
   const auto step = static_cast<std::uint64_t>(*number(environment, "SLURM_STEP_ID"));
   const auto id = static_cast<std::uint64_t>(number(environment, "SLURM_JOB_ID").value_or(0));
   place.port = port_of(id * kStepsWithOwnPort + step % kStepsWithOwnPort);
-  place.run_id = slurm_run_id(environment);
   return place;
 }
 
@@ -105,23 +122,25 @@ Result<ClusterPlace> open_mpi_place(const EnvironmentLookup& environment) {
 
 }  // namespace
 
-Result<std::optional<ClusterPlace>> cluster_place(const Surroundings& here) {
+std::optional<ClusterPlace> cluster_place(const Surroundings& here) {
   const EnvironmentLookup& environment = here.environment;
-  const auto found = [](Result<ClusterPlace> place) -> Result<std::optional<ClusterPlace>> {
-    if (!place) return place.error();
-    return std::optional{std::move(*place)};
+  const auto found = [](Result<ClusterPlace> place, ClusterPlace otherwise = {}) {
+    if (place) return std::optional{std::move(*place)};
+    otherwise.problem = place.error().message;
+    return std::optional{std::move(otherwise)};
   };
   // mpirun may itself run in a job step of a scheduler, which then tells about its daemons. Flux
   // sets the variables of MPICH, too, and MPICH may run in a job of PBS.
   if (environment(kOpenMpi.nodes)) return found(open_mpi_place(environment));
-  if (in_slurm_step(environment)) return found(slurm_place(environment));
+  if (in_slurm_step(environment))
+    return found(slurm_place(environment, here.process_group()), slurm_job(environment));
   if (environment(kFlux.sign)) return found(place_by(kFlux, here));
   if (environment(kJsrun.sign)) return found(place_by(kJsrun, here));
   if (environment(kMpich.nodes)) return found(mpi_place(kMpich, environment));
   if (in_pbs_task(environment)) return found(place_by(kPbs, here));
   if (environment(kSageMaker.sign)) return found(place_by(kSageMaker, here));
   if (environment("JOB_COMPLETION_INDEX")) return found(kubernetes_place(here));
-  return std::optional<ClusterPlace>{};
+  return std::nullopt;
 }
 
 std::optional<Allocation> allocation(const Surroundings& here) {

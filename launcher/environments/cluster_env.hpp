@@ -17,9 +17,10 @@
 namespace ddprun {
 
 /// Returns this ddprun's place among those that a scheduler has started; nullopt where none has.
-/// Errors: kInvalid, when several have been started on this node, or Slurm's list of hosts cannot
-/// be read. Another list that cannot be read leaves the first host open.
-Result<std::optional<ClusterPlace>> cluster_place(const Surroundings& here);
+/// The place has a problem when several have been started on this node, or Slurm's list of hosts
+/// cannot be read: that matters to a job that goes by the place. Another list that cannot be read
+/// leaves the first host open.
+std::optional<ClusterPlace> cluster_place(const Surroundings& here);
 
 /// An allocation, seen from its batch script or from an interactive shell in it, whose scheduler
 /// starts a program on all nodes.

@@ -46,6 +46,7 @@ struct Surroundings {
   std::function<std::string(const std::vector<std::string>& words)>
       output_of;                                   // program_output.hpp
   std::function<std::string()> own_path;           // the path of this ddprun
+  std::function<int()> process_group;              // this process's; 0: it has no terminal
   std::function<std::string()> working_directory;  // as the user sees it
 };
 

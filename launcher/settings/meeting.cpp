@@ -265,6 +265,13 @@ Result<NodeRange> decide_nodes(const Settings& settings, const MeetingPlace& pla
   const Setting& setting = settings["nnodes"];
   if (!place.cluster || settings.on("standalone")) return parse_nodes(setting);
   const ClusterPlace& cluster = *place.cluster;
+  if (!cluster.problem.empty()) {
+    auto nodes = parse_nodes(setting);
+    const bool settled = nodes && (meets_elsewhere(settings) || (setting.given && nodes->max == 1));
+    return !nodes || settled
+               ? nodes
+               : invalid(cluster.problem + "; with --standalone, this ddprun is a job of its own");
+  }
   const bool knows = cluster.nodes > 0;
   if (!setting.given && knows) return NodeRange{cluster.nodes, cluster.nodes};
   if (!setting.given && !cluster.may_be_alone && !meets_elsewhere(settings))

@@ -30,6 +30,7 @@ struct ClusterPlace {
   int node_rank = 0;
   std::string first_host;     // "": the environment does not tell
   std::string why_unknown;    // why it does not tell where something tells in other cases
+  std::string problem;        // why its nodes cannot meet as the starter tells; "": they can
   bool may_be_alone = false;  // true: without --nnodes each has a job of its own
   bool first_host_is_rank_0 = true;
   std::uint16_t port = 0;  // the coordinator's; differs between jobs

@@ -1,5 +1,8 @@
 #include "launcher/settings/this_machine.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -7,6 +10,7 @@
 #include <sstream>
 
 #include "agent/placement/usable_cpus.hpp"
+#include "base/descriptor.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/settings/file_ends.hpp"
 #include "launcher/settings/find_program.hpp"
@@ -41,6 +45,10 @@ std::string working_directory(const EnvironmentLookup& environment) {
   return fs::current_path(error).string();
 }
 
+bool has_terminal() {
+  return Descriptor{open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)}.is_open();
+}
+
 }  // namespace
 
 Surroundings this_machine(const EnvironmentLookup& environment) {
@@ -59,6 +67,7 @@ Surroundings this_machine(const EnvironmentLookup& environment) {
           read_text,
           output_of,
           own_path,
+          [] { return has_terminal() ? getpgrp() : 0; },
           [environment] { return working_directory(environment); }};
 }
 

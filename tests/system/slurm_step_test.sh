@@ -30,6 +30,22 @@ job_ends "$job" FAILED
 [ "$(field "$job" ExitCode)" = 2:0 ] || job_failed "$job" "its exit code is $(field "$job" ExitCode)"
 job_says "$job" "srun has started 4 ddprun on this node.*--ntasks-per-node=1"
 
+# Where each is a job of its own, their number does not matter.
+submit --nodes=1 --ntasks-per-node=4 --wrap="srun '$DDPRUN' --standalone --no-python sh -c '$say'"
+job_ends "$job" COMPLETED
+[ "$(grep -c "is rank 0 of 1 in" "$slurm/out/$job")" = 4 ] || job_failed "$job" "there are no four jobs"
+
+# What is typed into the shell of srun --pty is one ddprun, and a step that is started from there is not typed.
+if [ -n "$(command -v script)" ]; then
+  printf '%s\n' "'$DDPRUN' --nproc-per-node 2 --no-python sh -c '$say'" \
+    "srun --overlap --ntasks-per-node=2 --ntasks=2 '$DDPRUN' --no-python sh -c '$say' </dev/null" exit |
+    on ctl timeout 100 script -qec "srun --nodes=1 --ntasks=4 --pty bash --norc -i" /dev/null >"$slurm/out/shell" 2>&1 ||
+    true # the second line fails, and the shell ends as it did
+  job_says shell "shell of srun --pty: one node, run id"
+  job_says shell "is rank 1 of 2 in [0-9]+.0"
+  job_says shell "srun has started 2 ddprun on this node"
+fi
+
 # Two jobs on the same nodes, and two steps of one job, do not meet.
 for _ in 1 2; do
   submit --nodes=4 --overcommit --wrap="srun '$DDPRUN' --no-python sh '$worker'"

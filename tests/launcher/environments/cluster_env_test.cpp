@@ -41,7 +41,9 @@ class ClusterFixture {
   void in(Variables variables) { variables_ = std::move(variables); }
   Result<CommandLine> parse(Words options) {
     options.insert(options.end(), {"--no-python", "/bin/true"});
-    return parse_command_line(options, surroundings(lookup(), 8));
+    Surroundings here = surroundings(lookup(), 8);
+    here.process_group = [this] { return process_group_; };
+    return parse_command_line(options, here);
   }
   EnvironmentLookup lookup() const {
     return [this](const std::string& name) {
@@ -70,6 +72,7 @@ class ClusterFixture {
 
   ScratchFolder folder_;
   Variables variables_;
+  int process_group_ = 0;
 };
 
 TEST_CASE_METHOD(ClusterFixture, "a Slurm step tells nodes, rank, endpoint and run id") {
@@ -176,6 +179,45 @@ TEST_CASE_METHOD(ClusterFixture, "several ddprun on one node are told which opti
   variables_["OMPI_COMM_WORLD_LOCAL_SIZE"] = "2";
   CHECK_THAT(error(), contains("mpirun has started 2 ddprun on this node"));
   CHECK_THAT(error(), contains("-N 1"));
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a job of each alone needs no place among the others") {
+  in(kSlurmTask);
+  variables_["SLURM_GTIDS"] = "0,1,2,3";
+  CHECK_THAT(error(), contains("--standalone"));
+  CHECK_THAT(error({"--nnodes=2"}), contains("srun has started 4 ddprun"));
+  for (const char* alone : {"--standalone", "--nnodes=1"}) {
+    CHECK(spec({alone}).meeting.nodes_max == 1);
+    CHECK_FALSE(spec({alone}).preemption.signals.empty());
+    CHECK(launch({alone}).cluster.empty());
+  }
+  const Words elsewhere{"--nnodes=4", "--rdzv-backend=c10d", "--rdzv-endpoint=h9:29400"};
+  CHECK(spec(elsewhere).meeting.coordinator == Endpoint{"h9", 29400});
+  variables_["SLURM_GTIDS"] = "0";
+  variables_["SLURM_STEP_NODELIST"] = "h[";
+  CHECK_THAT(error(), contains("SLURM_STEP_NODELIST") && contains("with --standalone"));
+  CHECK(spec({"--standalone"}).meeting.nodes_max == 1);
+}
+
+TEST_CASE_METHOD(ClusterFixture, "a standalone job does not tell of nodes that it leaves alone") {
+  in(kSlurmTask);
+  CHECK_FALSE(launch({}).cluster.empty());
+  CHECK(launch({"--standalone"}).cluster.empty());
+}
+
+TEST_CASE_METHOD(ClusterFixture, "what is typed into the shell of srun --pty is one ddprun") {
+  in(kSlurmTask);
+  variables_["SLURM_GTIDS"] = "0,1,2,3";
+  variables_["SLURM_PTY_PORT"] = "35443";
+  variables_["SLURM_TASK_PID"] = "700";
+  process_group_ = 701;  // an interactive shell gives each command one
+  CHECK(spec({}).meeting.nodes_max == 1);
+  CHECK_FALSE(spec({}).preemption.signals.empty());
+  CHECK_THAT(launch({}).cluster, contains("shell of srun --pty: one node, run id"));
+  process_group_ = 700;  // srun has started it, or a script that did
+  CHECK_THAT(error(), contains("srun has started 4 ddprun"));
+  process_group_ = 0;  // a step that was started from the shell has no terminal
+  CHECK_THAT(error(), contains("srun has started 4 ddprun"));
 }
 
 TEST_CASE_METHOD(ClusterFixture, "a batch script on several nodes starts all of them by one srun") {

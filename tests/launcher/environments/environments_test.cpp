@@ -222,6 +222,8 @@ TEST_CASE_METHOD(RecordedFixture,
   in({kPbsScript.variables});
   CHECK(meeting().nodes_max == 1);
   CHECK_THAT(error({"--nnodes", "2"}), contains("cannot read PBS_NODEFILE '/var/spool/pbs/aux/"));
+  CHECK(meeting({"--nnodes=1"}).nodes_max == 1);
+  CHECK(meeting({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h0:4"}).nodes_max == 2);
 }
 
 TEST_CASE_METHOD(RecordedFixture, "a task of pbsdsh finds its rank and the first host") {
