@@ -44,9 +44,13 @@ cuda_headers=$cache/cuda-headers
 
 # use_active_torch: where the active environment has a PyTorch that is new enough, it is taken, and none is fetched.
 use_active_torch() {
-  local oldest=2.4 environment version
+  local oldest=2.4 environment version venv=${VIRTUAL_ENV:-} conda=${CONDA_PREFIX:-}
   [ "$DDPRUN_TORCH_ENV" = "$own_torch_env" ] || return 0
-  for environment in "${VIRTUAL_ENV:-}" "${CONDA_PREFIX:-}"; do
+  # As ddprun does: what was activated on top comes first in PATH.
+  if [ -n "$venv" ] && [ -n "$conda" ] && [[ :${PATH//:/::}: = *":$conda/bin:"*":$venv/bin:"* ]]; then
+    venv=$conda conda=$VIRTUAL_ENV
+  fi
+  for environment in "$venv" "$conda"; do
     version=
     [ -z "$environment" ] || [ "$environment" = "$own_torch_env" ] || version=$(torch_of "$environment")
     if [ "$(printf '%s\n' "$oldest" "${version:-0}" | sort -V | head -n 1)" = "$oldest" ]; then

@@ -98,7 +98,8 @@ Findings check_python(const NodeReading& node) {
       const bool runs_python = node.script && node.script->foreign.empty();
       runs_python ? found.fail("python", trouble) : found.warn("python", trouble);
     } else {
-      found.ok("python", fmt::format("Python {}, {}", python.version, python.path));
+      const std::string of = python.doubt.empty() ? "" : ": " + python.doubt;
+      found.ok("python", fmt::format("Python {}, {}{}", python.version, python.path, of));
       check_torch(node, found);
     }
   }

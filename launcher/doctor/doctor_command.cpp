@@ -24,6 +24,7 @@
 #include "launcher/options/command_options.hpp"
 #include "launcher/run/node_fitness.hpp"
 #include "launcher/run/terminal.hpp"
+#include "launcher/settings/program.hpp"
 #include "launcher/settings/this_machine.hpp"
 
 namespace ddprun {
@@ -70,8 +71,7 @@ Examine examine_as_here(const DoctorOptions& options, const Surroundings& surrou
                   .directory = options.where.remote_dir.empty() ? surroundings.working_directory()
                                                                 : options.where.remote_dir,
                   .token = fresh_id()};
-  for (const char* name : {"PYTHON_EXEC", "VIRTUAL_ENV"})
-    if (const auto value = surroundings.environment(name)) examine.environment[name] = *value;
+  examine.environment = python_variables(surroundings.environment);
   return examine;
 }
 

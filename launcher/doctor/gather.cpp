@@ -225,6 +225,7 @@ class Questions {
         return;
       }
       reading_.python = std::move(told->python);
+      reading_.python->doubt = environment_in_doubt(surroundings_.environment);
       if (reading_.script) reading_.script->missing_modules = std::move(told->missing_modules);
     });
   }

@@ -85,6 +85,7 @@ struct NamesReading {
 /// The Python that runs scripts, and what it would import.
 struct PythonReading {
   std::string path;
+  std::string doubt;  // which of two active environments it is of; "": there is no doubt
   std::string error;  // why there is none, or why it does not run
   std::string version;
   std::string torch;  // its version: "2.11.0+cu128"; "": it is not installed

@@ -62,7 +62,8 @@ template <> inline constexpr auto kFields<NamesReading> = table(
     some<&NamesReading::own_name>("own_name"), some<&NamesReading::own_address>("own_address"),
     some<&NamesReading::servers>("servers"));
 template <> inline constexpr auto kFields<PythonReading> = table(
-    some<&PythonReading::path>("path"), some<&PythonReading::error>("error"),
+    some<&PythonReading::path>("path"), some<&PythonReading::doubt>("doubt"),
+    some<&PythonReading::error>("error"),
     some<&PythonReading::version>("version"), some<&PythonReading::torch>("torch"),
     some<&PythonReading::cuda>("cuda"), some<&PythonReading::nccl>("nccl"));
 template <> inline constexpr auto kFields<PythonAnswer> = table(

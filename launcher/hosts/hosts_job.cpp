@@ -11,6 +11,7 @@
 #include "launcher/settings/help_text.hpp"
 #include "launcher/settings/misplaced_options.hpp"
 #include "launcher/settings/options.hpp"
+#include "launcher/settings/program.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/restart_options.hpp"
 #include "launcher/settings/values.hpp"
@@ -19,10 +20,6 @@
 namespace ddprun {
 
 namespace {
-
-/// These always go to the hosts: which Python runs scripts and how much ddprun says is as the user
-/// has it here.
-constexpr const char* kAlwaysExported[] = {"PYTHON_EXEC", "VIRTUAL_ENV", "LOGLEVEL"};
 
 bool is_variable(const std::string& name) {
   const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
@@ -132,9 +129,10 @@ class HostsInterpreter {
   }
 
   Result<void> take_exports() {
+    // Which Python runs scripts, and how much ddprun says, is as the user has it here.
     auto& exported = job_.start.environment;
-    for (const char* name : kAlwaysExported)
-      if (const auto value = machine_.environment(name)) exported[name] = *value;
+    exported = python_variables(machine_.environment);
+    if (const auto level = machine_.environment("LOGLEVEL")) exported["LOGLEVEL"] = *level;
     for (const std::string& entry : settings_["export"].all) {
       const std::size_t equals = entry.find('=');
       const std::string name = entry.substr(0, equals);

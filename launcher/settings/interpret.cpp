@@ -308,6 +308,9 @@ class Interpreter {
     if (settings_.on("run-path")) no_effect({"module", "no-python"}, "with --run-path");
     auto program = decide_program(arguments_, surroundings_);
     if (!program) return program.error();
+    const bool is_script = settings_.on("run-path") || !settings_.on("no-python");
+    if (auto doubt = environment_in_doubt(surroundings_.environment); is_script && !doubt.empty())
+      launch_.warnings.push_back(std::move(doubt));
     spec_.title = std::move(program->title);
     spec_.program = std::move(program->path);
     spec_.arguments = std::move(program->arguments);

@@ -6,6 +6,7 @@
 
 #include "launcher/settings/closest_word.hpp"
 #include "launcher/settings/help_text.hpp"
+#include "launcher/settings/values.hpp"
 
 namespace ddprun {
 
@@ -91,13 +92,40 @@ std::string foreign_script(const std::string& script, const Surroundings& surrou
 Result<std::string> find_python(const Surroundings& surroundings) {
   if (const auto chosen = surroundings.environment("PYTHON_EXEC"); chosen && !chosen->empty())
     return surroundings.find_program(*chosen);
-  if (const auto active = surroundings.environment("VIRTUAL_ENV"); active && !active->empty())
-    if (auto python = surroundings.find_program(*active + "/bin/python3")) return python;
+  if (const auto active = python_environment(surroundings.environment); !active.path.empty())
+    if (auto python = surroundings.find_program(active.path + "/bin/python3")) return python;
   if (auto python = surroundings.find_program("python3")) return python;
   if (auto python = surroundings.find_program("python")) return python;
   return Error{Error::Kind::kNotFound,
                "there is no python3 and no python in PATH to run the script with; name one in "
                "PYTHON_EXEC, or use --no-python for a program that is not a Python script"};
+}
+
+PythonEnvironment python_environment(const EnvironmentLookup& environment) {
+  const std::string venv = environment("VIRTUAL_ENV").value_or("");
+  const std::string conda = environment("CONDA_PREFIX").value_or("");
+  if (venv.empty() || conda.empty()) return {venv, ""};
+  for (const std::string& folder : split(environment("PATH").value_or(""), ':')) {
+    if (folder == venv + "/bin") break;
+    if (folder == conda + "/bin") return {conda, venv};
+  }
+  return {venv, ""};
+}
+
+std::map<std::string, std::string> python_variables(const EnvironmentLookup& environment) {
+  std::map<std::string, std::string> variables;
+  if (const auto chosen = environment("PYTHON_EXEC")) variables["PYTHON_EXEC"] = *chosen;
+  const std::string active = python_environment(environment).path;
+  if (!active.empty()) variables["VIRTUAL_ENV"] = active;
+  return variables;
+}
+
+std::string environment_in_doubt(const EnvironmentLookup& environment) {
+  const PythonEnvironment active = python_environment(environment);
+  if (active.passed.empty() || !environment("PYTHON_EXEC").value_or("").empty()) return "";
+  return "scripts run by the Python of " + active.path +
+         " (CONDA_PREFIX), which stands in PATH before " + active.passed +
+         " (VIRTUAL_ENV); PYTHON_EXEC names another one";
 }
 
 }  // namespace ddprun
