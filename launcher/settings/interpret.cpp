@@ -65,9 +65,24 @@ class Interpreter {
                            : parse_workers(setting, surroundings_.cpus, surroundings_.gpus);
     if (!count) return count.error();
     spec_.workers = *count;
+    note_shared_cpus();
     if (parse_number<int>(setting.text) && nodes->max <= kNodesMax)
       launch_.workers_of_nodes.assign(static_cast<std::size_t>(nodes->max), *count);
     return {};
+  }
+
+  /// A small machine is as it is, but what hides CPUs of a large one may be changed. Where several
+  /// nodes share the output, the first one says it for all.
+  void note_shared_cpus() {
+    const int cpus = surroundings_.cpus();
+    const int all = surroundings_.online_cpus();
+    const bool others_say_it = (place_.host && place_.host->node_rank != 0) ||
+                               (place_.cluster && place_.cluster->node_rank != 0);
+    if (spec_.workers <= cpus || cpus >= all || others_say_it) return;
+    launch_.warnings.push_back(
+        fmt::format("{} workers share {} of this machine's {} CPUs: ask for more (--cpus-per-task "
+                    "of Slurm, resources.limits.cpu of Kubernetes)",
+                    spec_.workers, cpus, all));
   }
 
   /// A list such as "4,4,2" has a number for each node, by its rank.

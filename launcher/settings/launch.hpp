@@ -34,6 +34,7 @@ struct Launch {
 struct Surroundings {
   EnvironmentLookup environment;
   std::function<int()> cpus;                                   // how many CPUs workers may use
+  std::function<int()> online_cpus;                            // how many the machine has
   std::function<int()> gpus;                                   // how many GPUs workers would see
   std::function<bool(const std::string& path)> has_file;       // whether there is such a file
   std::function<FileEnds(const std::string& path)> file_ends;  // file_ends.hpp

@@ -54,6 +54,7 @@ bool has_terminal() {
 Surroundings this_machine(const EnvironmentLookup& environment) {
   return {environment,
           usable_cpus,
+          [] { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); },
           [environment] { return visible_gpus(environment); },
           [](const std::string& path) {
             std::error_code unreadable;  // whoever opens the file will say so

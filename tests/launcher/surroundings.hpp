@@ -8,6 +8,7 @@ namespace ddprun {
 inline Surroundings surroundings(const EnvironmentLookup& environment, int cpus, int gpus = 0) {
   Surroundings machine = this_machine(environment);
   machine.cpus = [cpus] { return cpus; };
+  machine.online_cpus = [cpus] { return cpus; };
   machine.gpus = [gpus] { return gpus; };
   return machine;
 }
