@@ -35,7 +35,8 @@ on ctl scancel "$limited"
 job_ends "$limited" CANCELLED # and is not queued again
 no_process_of train_digits
 
-# A signal sent by hand does the same for the batch script with srun, whose job then runs to its end.
+# A signal sent by hand to all steps does the same for the batch script that hands on none. Its job then runs to its
+# end.
 submit "$scripts/cpp-sdk.sbatch" "$train_digits" --data "$data" --epochs 60 \
   --checkpoint-dir "$scratch/second"
 wait_until_job_says "$job" '^epoch 10/60 '
