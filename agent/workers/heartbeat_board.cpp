@@ -31,14 +31,20 @@ Result<HeartbeatBoard> HeartbeatBoard::create(int workers) {
   // It is sealed, because a worker that made it shorter would kill whoever reads it (SIGBUS).
   if (file.is_open() && ftruncate(file.number(), static_cast<off_t>(bytes)) == 0 &&
       fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-    memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.number(), 0);
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
   if (memory == MAP_FAILED)
     return Error{Error::Kind::kUnavailable,
                  std::string{"workers' heartbeats are not seen, as there is no memory to share "
                              "with them (memfd_create): "} +
                      std::strerror(errno)};
   Slots slots{static_cast<sdk::HeartbeatSlot*>(memory), Unmap{bytes}};
-  return HeartbeatBoard{std::move(file), std::move(slots), workers};
+  HeartbeatBoard board{std::move(file), std::move(slots), workers};
+  board.begin_round();
+  return board;
+}
+
+void HeartbeatBoard::begin_round() {
+  for (int i = 0; i < workers_; ++i) slots_[i].begin_round();
 }
 
 void HeartbeatBoard::Unmap::operator()(sdk::HeartbeatSlot* slots) const { munmap(slots, bytes); }

@@ -21,6 +21,9 @@ class HeartbeatBoard {
   /// the system has no memory for it.
   static Result<HeartbeatBoard> create(int workers);
 
+  /// The next heartbeat of each worker is its first one of a round. On a fresh board it is.
+  void begin_round();
+
   /// The path by which this machine's processes of the same user reach it while this process lives.
   std::string path() const;
 

@@ -15,7 +15,25 @@ static_assert(std::atomic<double>::is_always_lock_free &&
                   std::atomic<std::int64_t>::is_always_lock_free,
               "a lock would be in one process only");
 
+void HeartbeatSlot::begin_round() { round_.fetch_add(1, std::memory_order_relaxed); }
+
+void HeartbeatSlot::keep_first(const HeartbeatReading& reading) {
+  const std::int64_t round = round_.load(std::memory_order_relaxed);
+  if (first_round_.load(std::memory_order_relaxed) == round) return;
+  first_step_.store(reading.step, std::memory_order_relaxed);
+  first_time_ns_.store(reading.time_ns, std::memory_order_relaxed);
+  first_round_.store(round, std::memory_order_release);
+}
+
+void HeartbeatSlot::add_first(HeartbeatReading& reading) const {
+  const std::int64_t round = round_.load(std::memory_order_relaxed);
+  if (round == 0 || first_round_.load(std::memory_order_acquire) != round) return;
+  reading.first_step = first_step_.load(std::memory_order_relaxed);
+  reading.first_time_ns = first_time_ns_.load(std::memory_order_relaxed);
+}
+
 void HeartbeatSlot::write(const HeartbeatReading& reading) {
+  keep_first(reading);
   const std::uint64_t next = count_.load(std::memory_order_relaxed) + 1;
   Entry& entry = entries_[next % 2];
   // A reader that sees any of these stores sees by the count that it was overtaken.
@@ -33,13 +51,15 @@ std::optional<HeartbeatReading> HeartbeatSlot::read() const {
     const std::uint64_t count = count_.load(std::memory_order_acquire);
     if (count == 0) return std::nullopt;
     const Entry& entry = entries_[count % 2];
-    const HeartbeatReading reading{
+    HeartbeatReading reading{
         entry.step.load(std::memory_order_relaxed), entry.loss.load(std::memory_order_relaxed),
         entry.samples_per_second.load(std::memory_order_relaxed),
         entry.time_ns.load(std::memory_order_relaxed), steps_.load(std::memory_order_relaxed)};
     std::atomic_thread_fence(std::memory_order_acquire);
     // The entry is written again only after the count has grown.
-    if (count_.load(std::memory_order_relaxed) == count) return reading;
+    if (count_.load(std::memory_order_relaxed) != count) continue;
+    add_first(reading);
+    return reading;
   }
   return std::nullopt;
 }

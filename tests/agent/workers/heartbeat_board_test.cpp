@@ -49,8 +49,13 @@ TEST_CASE("the agent reads what a worker in Python has told") {
   CHECK(reading->samples_per_second > 0);
   CHECK(reading->time_ns > before);
   CHECK(reading->time_ns < sdk::monotonic_ns());
+  CHECK(reading->first_step == 6);
+  CHECK(reading->first_time_ns > before);
+  CHECK(reading->first_time_ns < reading->time_ns);
   CHECK_FALSE(board->read(1).has_value());
+  board->begin_round();
   python("ddprun.heartbeat(2**40)");  // a worker of the next attempt goes on in the same slot
+  CHECK(board->read(2)->first_step == std::int64_t{1} << 40);
   CHECK(board->read(2)->step == std::int64_t{1} << 40);
   CHECK(std::isnan(board->read(2)->loss));
 }

@@ -38,5 +38,20 @@ TEST_CASE("a reader never sees half of one heartbeat and half of another") {
   CHECK(whole);
 }
 
+TEST_CASE("the first heartbeat of each round is kept, where an agent counts rounds") {
+  const auto slot = std::make_unique<HeartbeatSlot>();
+  slot->write({.step = 1, .time_ns = 10});
+  CHECK(slot->read()->first_step == -1);
+  for (const std::int64_t first : {2, 30}) {
+    slot->begin_round();
+    CHECK(slot->read()->first_step == -1);
+    for (const std::int64_t step : {first, first + 1})
+      slot->write({.step = step, .time_ns = 10 * step});
+    CHECK(slot->read()->step == first + 1);
+    CHECK(slot->read()->first_step == first);
+    CHECK(slot->read()->first_time_ns == 10 * first);
+  }
+}
+
 }  // namespace
 }  // namespace ddprun::sdk

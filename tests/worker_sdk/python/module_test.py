@@ -42,6 +42,10 @@ class Board:
     def total_steps(self, slot):
         return struct.unpack("=q", os.pread(self.file.fileno(), 8, slot * _heartbeat.SLOT_BYTES + 72))[0]
 
+    def first(self):
+        """The round to which the first heartbeat belongs, its step and its time."""
+        return struct.unpack("=qqq", os.pread(self.file.fileno(), 24, 88))
+
 
 def run(script, **variables):
     """What the script prints, in a Python of its own that ends within a minute."""
@@ -58,11 +62,30 @@ class HeartbeatTest(unittest.TestCase):
         with mock.patch.dict(os.environ, {"DDPRUN_HEARTBEAT": board.address(0)}), \
                 mock.patch.object(_heartbeat, "_heart", None), \
                 mock.patch.object(_heartbeat, "_program_beats", False):
-            _heartbeat.step_done(7)
-            self.assertEqual(board.read(0)[0], 7)
+            _heartbeat.step_done(7, 64, 0.25)
+            self.assertEqual(board.read(0)[:2], (7, 0.25))
             ddprun.heartbeat(8, loss=0.5)
             _heartbeat.step_done(9)
             self.assertEqual(board.read(0)[:2], (8, 0.5))
+
+    def test_the_first_heartbeat_of_each_round_is_kept(self):
+        board = Board(1)
+        heart = _heartbeat.Heart(board.address(0))
+        for number, step in ((1, 20), (2, 10)):
+            os.pwrite(board.file.fileno(), struct.pack("=q", number), 80)
+            heart.beat(step * 10, step, 0, 0.5)
+            heart.beat(step * 10 + 1, step + 1, 0, 0.5)
+            self.assertEqual(board.first(), (number, step, step * 10))
+
+    def test_the_loop_says_how_many_steps_there_are_unless_the_program_does_so(self):
+        board = Board(1)
+        with mock.patch.dict(os.environ, {"DDPRUN_HEARTBEAT": board.address(0)}), \
+                mock.patch.multiple(_heartbeat, _heart=None, _program_beats=False, _program_expects=False):
+            _heartbeat.expect_steps(100)
+            self.assertEqual(board.total_steps(0), 100)
+            ddprun.heartbeat(1, steps=90)
+            _heartbeat.expect_steps(80)
+            self.assertEqual(board.total_steps(0), 90)
 
     def test_a_heartbeat_arrives_in_its_own_slot(self):
         board = Board(3)

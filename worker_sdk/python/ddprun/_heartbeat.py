@@ -16,13 +16,15 @@ from typing import Any, Optional
 from ddprun._worker import HEARTBEAT
 
 # HeartbeatSlot: a count of 8 bytes, then two entries of four numbers of 8 bytes each, then the number of
-# steps that the whole training has.
+# steps that the whole training has, the agent's count of rounds, and the first heartbeat of a round: the
+# count to which it belongs, its step and its time.
 SLOT_BYTES = 128
 COUNT = 0
 FIRST_ENTRY = 1
 NUMBERS = 4
 STEP, LOSS, SAMPLES_PER_SECOND, TIME_NS = range(NUMBERS)
 TOTAL_STEPS = FIRST_ENTRY + 2 * NUMBERS
+ROUND, FIRST_ROUND, FIRST_STEP, FIRST_TIME_NS = range(TOTAL_STEPS + 1, TOTAL_STEPS + 5)
 
 WINDOW_NS = 1_000_000_000
 NO_LOSS = float("nan")
@@ -116,15 +118,23 @@ class Heart:
         reals[entry + LOSS] = loss
         reals[entry + SAMPLES_PER_SECOND] = self._samples_per_second
         integers[entry + TIME_NS] = now_ns
+        round_of_agent = integers[ROUND]
+        is_first = integers[FIRST_ROUND] != round_of_agent
+        if is_first:
+            integers[FIRST_STEP] = step
+            integers[FIRST_TIME_NS] = now_ns
         # The count has to reach the memory behind the entry, also on processors that reorder stores.
         # Python has no fence; a lock's release and then its acquire are one.
         self._fence.release()
         self._fence.acquire()
+        if is_first:
+            integers[FIRST_ROUND] = round_of_agent
         integers[COUNT] = following
 
 
 _heart: Optional[Heart] = None
 _program_beats = False  # heartbeat() was called
+_program_expects = False  # and has said how many steps there are
 
 
 def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0, steps: Optional[int] = None) -> None:
@@ -145,8 +155,9 @@ def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0, steps: 
 
     Raises TypeError or ValueError for an argument that is not a number, or does not fit into 64 bits.
     """
-    global _program_beats
+    global _program_beats, _program_expects
     _program_beats = True
+    _program_expects = _program_expects or steps is not None
     heart = _found_heart()
     if heart.connected:
         if steps is not None:
@@ -155,8 +166,9 @@ def heartbeat(step: int, loss: Optional[float] = None, samples: int = 0, steps: 
 
 
 def expect_steps(steps: int) -> None:
-    """The elastic loop knows how many steps the whole training has."""
-    _found_heart().expect(steps)
+    """The elastic loop knows how many steps the whole training has, unless the program has said so itself."""
+    if not _program_expects:
+        _found_heart().expect(steps)
 
 
 def _number(loss: Any) -> float:
@@ -164,12 +176,12 @@ def _number(loss: Any) -> float:
     return float(loss.detach() if hasattr(loss, "detach") else loss)
 
 
-def step_done(step: int) -> None:
+def step_done(step: int, samples: int = 0, loss: Any = None) -> None:
     """The elastic loop has counted a step. It is reported unless the program calls heartbeat() itself."""
     if not _program_beats:
         heart = _found_heart()
         if heart.connected:
-            heart.beat(time.monotonic_ns(), step, 0, NO_LOSS)
+            heart.beat(time.monotonic_ns(), step, samples, NO_LOSS if loss is None else _number(loss))
 
 
 def _found_heart() -> Heart:
