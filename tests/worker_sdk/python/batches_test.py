@@ -8,13 +8,14 @@ import sys
 import unittest
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 PROJECT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(PROJECT / "worker_sdk" / "python"))
 
 import ddprun  # noqa: E402
-from ddprun import _batches  # noqa: E402
+from ddprun import _batches, _update, _world  # noqa: E402
 
 
 def any_order(size, seed, epoch):
@@ -144,6 +145,18 @@ class ShareTest(unittest.TestCase):
                 batches.deal(0, workers)
                 self.assertEqual((batches.parts, batches.samples_in_step), (parts, parts * samples * workers))
 
+    def test_it_is_known_how_many_steps_the_epochs_have_left(self):
+        batches = ddprun.Batches(1000, global_batch=256, shuffle=False)
+        batches.deal(0, 3)
+        self.assertEqual(batches.samples_of_worker, 85)
+        self.assertEqual([batches.steps_until(epochs) for epochs in (0, 1, 3)], [0, 4, 12])
+        steps = 0
+        while batches.epoch < 3:
+            batches.count_step()
+            steps += 1
+        self.assertEqual((steps, batches.steps_until(3)), (12, 0))
+        self.assertEqual(batches.steps_until(1), 0, "what is over has no steps left")
+
     def test_numbers_that_make_no_batches_are_refused(self):
         for options, expected in (
             ({}, "one of the two"),
@@ -160,6 +173,37 @@ class ShareTest(unittest.TestCase):
             batches.deal(0, 5)
         with self.assertRaisesRegex(ValueError, "rank 2, expected 0 to 1"):
             batches.deal(2, 2)
+
+
+class ProgressTest(unittest.TestCase):
+    """What the elastic loop reports of itself, in a world that is made without a group."""
+
+    def world(self, step):
+        batches = ddprun.Batches(1000, global_batch=256, shuffle=False)
+        batches.deal(0, 3)
+        world = _world.World.__new__(_world.World)
+        world._membership = SimpleNamespace(step=step)
+        world._run = SimpleNamespace(step=step, _batches=batches, _checked=True)
+        world._light_copy = None
+        world._update = _update.Update(world)
+        return world
+
+    def test_the_end_of_the_training_is_reported_in_steps(self):
+        world = self.world(step=5)
+        for steps, epochs, expected in ((100, None, 100), (None, 3, 17), (10, 3, 10), (100, 3, 17)):
+            with mock.patch.object(_world, "expect_steps") as expect:
+                world._expect(world._run._batches, steps, epochs)
+            expect.assert_called_once_with(expected)
+        with mock.patch.object(_world, "expect_steps") as expect:
+            world._expect(world._run._batches, None, None)
+        expect.assert_not_called()
+
+    def test_a_step_is_reported_with_its_samples_and_the_loss_that_is_told(self):
+        world = self.world(step=5)
+        for arguments, loss in (({"loss": 0.5}, 0.5), ({}, None)):
+            with mock.patch.object(_update._heartbeat, "step_done") as done:
+                world.update(**arguments)._count()
+            done.assert_called_once_with(5, 85, loss)
 
 
 class PlaceTest(unittest.TestCase):

@@ -123,6 +123,15 @@ class Batches:
         return self._samples_in_step
 
     @property
+    def samples_of_worker(self) -> int:
+        """How many samples this worker uses in one step."""
+        return self._share.of_each_worker
+
+    def steps_until(self, epochs: int) -> int:
+        """How many more steps use up so many epochs, if the number of workers stays as it is."""
+        return divide_up(max(0, epochs * self._size - self._used), self._samples_in_step)
+
+    @property
     def epoch(self) -> int:
         """How many epochs all workers together have used up."""
         return self._used // self._size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Optional, Type
+from typing import TYPE_CHECKING, Any, Optional, Type
 
 from ddprun import _heartbeat, _nccl, _state
 from ddprun._membership import WorldChanged
@@ -19,6 +19,7 @@ class Update:
         self._world = world
         self._run = world._run
         self._membership = world._membership
+        self.loss: Any = None  # The step's that is under way; None: the program does not tell it
 
     def __enter__(self) -> None:
         if self._world._frees_gpu:
@@ -45,11 +46,13 @@ class Update:
 
     def _count(self) -> None:
         run, copy = self._run, self._world._light_copy
+        samples = 0
         if run._batches is not None:
             run._batches.count_step()
+            samples = run._batches.samples_of_worker
         if copy is not None:
             copy.take()
-        _heartbeat.step_done(self._membership.step)
+        _heartbeat.step_done(self._membership.step, samples, self.loss)
         if not run._checked:  # the optimizer has a state only now
             _state.packed_parts(run._parts)
             run._checked = True

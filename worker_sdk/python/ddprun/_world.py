@@ -257,9 +257,16 @@ class World:
         batches = self._run._batches
         if batches is None or (loader is not batches and getattr(loader, "batch_sampler", None) is not batches):
             raise ValueError("world.batches() takes a DataLoader whose batch_sampler is the Batches of the run")
-        if steps is not None:
-            expect_steps(steps)
+        self._expect(batches, steps, epochs)
         return self._training(batches, iter(loader), steps, epochs)
+
+    def _expect(self, batches: Batches, steps: Optional[int], epochs: Optional[int]) -> None:
+        """Lets `ddprun status` know how many steps there are. Epochs have more or fewer in a world of another size."""
+        ends = [] if steps is None else [steps]
+        if epochs is not None:
+            ends.append(self._run.step + batches.steps_until(epochs))
+        if ends:
+            expect_steps(min(ends))
 
     def _training(
         self, batches: Batches, source: Iterator[Any], steps: Optional[int], epochs: Optional[int]
@@ -293,12 +300,16 @@ class World:
         if "numpy" in sys.modules:
             sys.modules["numpy"].random.seed(seed % 2**32)
 
-    def update(self) -> ContextManager[None]:
+    def update(self, loss: Any = None) -> ContextManager[None]:
         """Change everything that belongs to the state inside this block: all changes count together, as one step.
+
+        loss: the loss of the step, for `ddprun status`. May be a tensor with one element; reading it waits for its
+        device. It is not shown if the program calls ddprun.heartbeat() itself.
 
         Every step has one block, after the backward pass of its last part. An exception inside leaves the state
         torn: it can be neither saved nor trained on.
         """
+        self._update.loss = loss
         return self._update
 
     def _synchronize(self, meeting: Meeting) -> Line:
