@@ -41,10 +41,9 @@ std::string shortened(const std::string& text, std::size_t columns) {
   return cut_columns(plain_line(text), columns);
 }
 
-/// "running"; of a job that is over how it ended: "failed".
-std::string state_text(const JobStatus& status) {
-  const bool ended = status.state == JobStatus::State::kEnded;
-  return std::string{ended ? name_of(status.outcome) : name_of(status.state)};
+/// The state of the job in one word, for a cell or a line.
+Cell state_cell(const JobStatus& status) {
+  return {std::string{word_for(status)}, status.hang ? kRed : color_of(status.state)};
 }
 
 std::string percent(const JobStatus& status) {
@@ -81,9 +80,9 @@ std::string time_of_day(std::int64_t unix_ms) {
 }
 
 std::string summary(const JobStatus& status, const TextStyle& style) {
-  std::string text =
-      fmt::format("job {}: {}", plain_line(status.run_id),
-                  painted(state_text(status), style.color ? color_of(status.state) : ""));
+  const Cell state = state_cell(status);
+  std::string text = fmt::format("job {}: {}", plain_line(status.run_id),
+                                 painted(state.text, style.color ? state.color : ""));
   if (!status.why.empty()) text += fmt::format(" ({})", plain_line(status.why));
   if (status.summary.restarts_in_ms > 0)
     text += fmt::format(", restarts in {} s (--restart-delay)",
@@ -231,7 +230,7 @@ std::vector<Cell> row_of(const JobLine& job, std::int64_t now_unix_ms) {
         {title}};
   const JobStatus& status = *job.status;
   return {{name},
-          {status.hang ? "hangs" : state_text(status), status.hang ? kRed : color_of(status.state)},
+          state_cell(status),
           {percent(status)},
           {steps(status.summary.step, status.summary.steps)},
           {loss(status.summary.has_loss, status.summary.loss)},

@@ -64,8 +64,7 @@ const nameOf = (status) => status.title || (isNamed(status) ? "job " + status.ru
 
 function show(status) {
   last = status;
-  const hangs = Boolean(status.hang);
-  const state = hangs ? "hangs" : status.state === "ended" ? status.outcome : status.state;
+  const state = status.state_word;
   document.title = state + " · " + nameOf(status) + " · ddprun";
   byId("title").textContent = nameOf(status);
   byId("run").textContent = status.title && isNamed(status) ? "job " + status.run_id : "";
@@ -195,7 +194,7 @@ function showList(jobs) {
     link.href = url;
     link.dataset.keep = status.run_id;
     const facts = [status.step >= 0 ? "step " + whole(status.step) : "", status.why].filter(Boolean).join(", ");
-    item.append(link, " ", make("span", "badge " + status.state, status.state), " " + facts);
+    item.append(link, " ", make("span", "badge " + status.state_word, status.state_word.replaceAll("_", " ")), " " + facts);
     return item;
   }));
   byId("list").hidden = false;

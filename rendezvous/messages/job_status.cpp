@@ -60,6 +60,7 @@ template <> inline constexpr auto kFields<PointStatus> = table(
     field<&PointStatus::has_loss>("has_loss"), field<&PointStatus::loss>("loss"),
     field<&PointStatus::samples_per_second>("samples_per_second"));
 template <> inline constexpr auto kFields<JobSummary> = table(
+    may_miss(text<&JobSummary::word>("state_word", kStatusName)),  // older ones lack it
     field<&JobSummary::step>("step"), field<&JobSummary::steps>("steps"),
     field<&JobSummary::percent>("progress_percent"),
     field<&JobSummary::left_s>("left_s"), field<&JobSummary::has_loss>("has_loss"),
@@ -178,6 +179,12 @@ void summarize(JobStatus& status) {
   add_up(status.summary, status.ranks);
   estimate_end(status.summary, status.history);
   leave_out(status, kStatusRanksMax);
+  status.summary.word = word_for(status);
+}
+
+std::string_view word_for(const JobStatus& status) {
+  if (status.state == JobStatus::State::kEnded) return name_of(status.outcome);
+  return status.hang ? "hangs" : name_of(status.state);
 }
 
 std::string to_json(const JobStatus& status) {

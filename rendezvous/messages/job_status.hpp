@@ -79,6 +79,7 @@ struct PointStatus {
 
 /// What summarize() makes of all that the ranks tell.
 struct JobSummary {
+  std::string word;  // word_for() the state
   std::int64_t step = -1;
   std::int64_t steps = 0;
   double percent = -1;       // -1: not known
@@ -123,6 +124,10 @@ struct JobStatus {
 /// rank that tells one, the mean loss, the sum of samples per second, steps per second, progress
 /// and the time that is left. Then, of too many ranks, leaves out those that stand out least.
 void summarize(JobStatus& status);
+
+/// The one word for how the job is, wherever it is shown: "hangs", of a job that is over how it
+/// ended, else the name of its state.
+std::string_view word_for(const JobStatus& status);
 
 /// Returns it as JSON, an object in one line of at most kStatusBytesMax bytes of ASCII. Texts are
 /// cut, lists are, too.

@@ -21,7 +21,7 @@ def job(nodes, ranks, **known):
     """A made-up status of a job that has run for ten minutes."""
     per_node = len(ranks) // nodes
     node = {"state": "running", "workers": per_node, "silent_ms": 0, "reason": ""}
-    return {"run_id": "none", "title": "train.py", "state": "running", "outcome": "running", "why": "", "round": 1,
+    return {"run_id": "none", "title": "train.py", "state": "running", "state_word": "running", "outcome": "running", "why": "", "round": 1,
             "attempt": 0, "restarts_left": 0, "nodes_max": nodes, "now_unix_ms": BEGAN_MS + 600_000,
             "began_unix_ms": BEGAN_MS, "step": -1, "steps": 0, "progress_percent": -1, "left_s": -1, "has_loss": False,
             "loss": 0, "samples_per_second": 0, "steps_per_second": 0, "ranks_left_out": 0, "rounds": [], "history": [],

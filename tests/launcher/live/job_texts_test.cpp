@@ -70,6 +70,8 @@ TEST_CASE("a job that hangs says so first, with who does what") {
       .stacks = {{.ranks = "1", .doing = "sleeps", .stack = "load\tx.py\t12\nmain\tx.py\t3"}}};
   const std::string text = status_text(status, {});
   CHECK(place(text, "it hangs: rank 1 has not reached") < place(text, "NODE"));
+  place(text, "job r1: hangs, round 2");
+  place(jobs_table({{"r1", {.pid = 7}, status}}, 0, {}), "hangs");
   place(text, "  rank 1: sleeps\n    load  x.py:12\n");
   CHECK(text.find('\t') == std::string::npos);
 }

@@ -94,6 +94,17 @@ TEST_CASE("the time that is left follows from the last half minute, unless a ran
   CHECK(status.summary.left_s == 7);
 }
 
+TEST_CASE("one word says how the job is, and programs read it, too") {
+  JobStatus status{.state = JobStatus::State::kRunning};
+  CHECK(word_for(status) == "running");
+  status.hang = HangReport{.sentence = "why"};
+  summarize(status);
+  CHECK_THAT(to_json(status), contains("\"state_word\":\"hangs\""));
+  status.state = JobStatus::State::kEnded;
+  status.outcome = JobOutcome::kTooFewNodes;
+  CHECK(word_for(status) == "too_few_nodes");
+}
+
 TEST_CASE("of too many ranks those stay that stand out") {
   JobStatus status;
   for (int rank = 0; rank < 5000; ++rank) status.ranks.push_back(at_step(rank, 50));
