@@ -167,7 +167,7 @@ class Run {
     if (worker_door_) agent->keep_workers_by(*worker_door_);
     if (spec_.node.check) agent->check_by(node_checkup(spec_));
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
-    agent->when_led([this](const Leader& leader) { coordinator_.led_by(leader); });
+    agent->when_led([this](const Leader& leader) { note_leader(leader); });
     const JobRecord& record = agent->record();
     agent->record().when_hang_changes([this, &record] { report_hang(record.hang()); });
     recorder_.watch(*agent, node_);
@@ -227,6 +227,22 @@ class Run {
   void note_leading(bool leads) {
     if (leads) events_.listening({"", coordinator_.port()});
     coordinator_.lead(leads);
+    job_facts_.coordinator_here = leads;
+    tell_job_facts();
+  }
+
+  void note_leader(const Leader& leader) {
+    coordinator_.led_by(leader);
+    if (leader.coordinator.empty()) return;
+    job_facts_.coordinator = leader.coordinator;
+    tell_job_facts();
+  }
+
+  /// `ddprun ls` is to name the coordinator that there is now.
+  void tell_job_facts() const {
+    if (!job_folder_) return;
+    if (const auto told = job_folder_->tell(job_facts_); !told)
+      log::info("`ddprun ls` names a coordinator of before: {}", told.error().message);
   }
 
   /// The page is served in the coordinator's event loop; logs belong to the agent's.
@@ -269,7 +285,7 @@ class Run {
     node_.control = worker_door_->path();
   }
 
-  JobFacts job_facts() const {
+  JobFacts facts_at_start() const {
     const RunFacts& run = node_.run;
     return {.run_id = run.run_id,
             .title = spec_.title,
@@ -285,10 +301,9 @@ class Run {
 
   std::unique_ptr<ControlServer> open_control(Agent& agent) {
     if (!job_folder_) return nullptr;
-    JobFacts facts = job_facts();
-    auto acceptor = job_folder_->open(io_.get_executor(), facts);
-    if (acceptor)
-      return std::make_unique<ControlServer>(std::move(*acceptor), std::move(facts), agent);
+    job_facts_ = facts_at_start();
+    auto acceptor = job_folder_->open(io_.get_executor(), job_facts_);
+    if (acceptor) return std::make_unique<ControlServer>(std::move(*acceptor), job_facts_, agent);
     log::info("`ddprun ls` does not find this job: {}", acceptor.error().message);
     return nullptr;
   }
@@ -349,6 +364,7 @@ class Run {
   std::optional<RunDirectory> directory_;
   std::optional<EventLog> event_log_;
   std::optional<JobFolder> job_folder_;
+  JobFacts job_facts_;  // that are in it
   std::unique_ptr<TrainerDoor> trainer_door_;
   std::unique_ptr<WorkerDoor> worker_door_;
   std::unique_ptr<TimerPipe> timer_pipe_;

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 using asio::local::stream_protocol;
 
 constexpr char kFactsFile[] = "job.json";
+constexpr char kFreshFactsFile[] = "job.json.new";  // until all of it is written
 constexpr char kSocketFile[] = "control";
 constexpr char kFreshSocketFile[] = "control.new";  // until somebody listens there
 constexpr std::size_t kFactsBytesMax = 16 * 1024;
@@ -199,9 +200,15 @@ Result<fs::path> JobFolder::write(const std::string& name, const std::string& te
   return path_ / name;
 }
 
+Result<void> JobFolder::tell(const JobFacts& facts) const {
+  if (const auto written = write(kFreshFactsFile, to_json(facts)); !written) return written.error();
+  if (::renameat(fd_, kFreshFactsFile, fd_, kFactsFile) == 0) return {};
+  return system_error("cannot write '" + (path_ / kFactsFile).string() + "'");
+}
+
 Result<JobFolder::Acceptor> JobFolder::open(const asio::any_io_executor& executor,
                                             const JobFacts& facts) const {
-  if (const auto written = write(kFactsFile, to_json(facts)); !written) return written.error();
+  if (const auto told = tell(facts); !told) return told.error();
   Acceptor acceptor{executor};
   boost::system::error_code error;
   acceptor.open({}, error);

@@ -19,6 +19,14 @@ nothing_on h1
 node h2 wait_for_message "the status page is at http://h2:8080/"
 page_tells() { grep -q "job job: running" < <(on h5 "$DDPRUN" status http://h2:8080/); }
 until_true 60 "the page to go along" page_tells
+ls_tells() {
+  on h5 "$DDPRUN" ls --json | python3 -c '
+import json, sys
+jobs = json.load(sys.stdin)["jobs"]
+assert [job["host"] for job in jobs if job["coordinator_here"]] == ["h2"], jobs
+assert {job["coordinator"] for job in jobs} == {"10.77.0.2:29400"}, jobs' 2>"$scratch/why"
+}
+until_true 60 "the list to name the coordinator that there is now" ls_tells
 
 kill -KILL "${agents[h2]}"
 node h2 ends 137

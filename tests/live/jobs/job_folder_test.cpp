@@ -47,6 +47,19 @@ mode_t mode_of(const fs::path& path) {
   return what.st_mode & 0777;
 }
 
+TEST_CASE_METHOD(FolderFixture, "what is told of a job later is found in place of what was told") {
+  fs::create_directory(scratch_ / "run");
+  auto folder = JobFolder::make(environment());
+  REQUIRE(folder.has_value());
+  const auto acceptor = folder->open(loop_.executor(), {.run_id = "r1", .coordinator = "h1:1"});
+  REQUIRE(acceptor.has_value());
+  for (const std::string coordinator : {"h2:2", "h3:3"}) {
+    REQUIRE(folder->tell({.run_id = "r1", .coordinator = coordinator}).has_value());
+    REQUIRE(found() == std::vector<std::string>{"r1"});
+    CHECK(find_jobs(environment()).front().facts.coordinator == coordinator);
+  }
+}
+
 TEST_CASE_METHOD(FolderFixture, "a job is found while it runs, and nothing stays of it") {
   fs::create_directory(scratch_ / "run");
   {
