@@ -32,6 +32,7 @@ struct AgentEnd {
 /// How this node's workers ended in the last round.
 struct RoundOutcome {
   std::vector<WorkerFailure> failures;  // workers that failed by themselves, in their order
+  std::vector<WorkerFailure> finished;  // workers that ended well by themselves, as the former
   /// Global ranks that ended after they had been told to, and the files with their output.
   std::map<int, std::string> stopped;
   std::vector<WorkerEnd> ends;  // ends of all workers, by this machine's clock

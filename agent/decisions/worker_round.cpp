@@ -45,6 +45,19 @@ void end_beside(const WorkerFailure& how, AgentState& agent) {
   agent.act(KillWorkers{{how.local_rank}});
 }
 
+/// Only a worker that nobody has told to stop has failed by itself, or one that was ending already
+/// when it was told.
+void note_end(RoundOutcome& outcome, const WorkerExited& worker, bool runs) {
+  const bool failed = !worker.how.status.ok();
+  const bool was_ending = worker.end.blame < Blame::kStopped;
+  if (!runs && !(failed && was_ending))
+    outcome.stopped[worker.how.rank] = worker.how.log_file;
+  else
+    (failed ? outcome.failures : outcome.finished).push_back(worker.how);
+  outcome.step = std::max(outcome.step, worker.step);
+  if (!worker.end.ranks.empty()) outcome.ends.push_back(worker.end);
+}
+
 /// They, or what they left behind, have time to end that can be shortened.
 bool has_time(const WorkerRound& round) {
   using enum WorkerRound::State;
@@ -118,7 +131,7 @@ void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
   staying_.ended(how.local_rank);
   const bool was_beside = staying_.is_beside(how.local_rank);
   if (!was_beside)
-    note_end(worker);
+    note_end(outcome_, worker, state_ == State::kRunning);
   else if (state_ == State::kPreparing || state_ == State::kRunning)
     end_beside(how, agent_);
   if (state_ == State::kStopping && alive_ == 0) return sweep(now);
@@ -144,19 +157,6 @@ void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
     failed_->left = 0;
     agent_.tell(*failed_);
   }
-}
-
-/// Only a worker that nobody has told to stop has failed by itself, or one that was ending already
-/// when it was told.
-void WorkerRound::note_end(const WorkerExited& worker) {
-  const bool failed = !worker.how.status.ok();
-  const bool was_ending = worker.end.blame < Blame::kStopped;
-  if (state_ != State::kRunning && !(failed && was_ending))
-    outcome_.stopped[worker.how.rank] = worker.how.log_file;
-  else if (failed)
-    outcome_.failures.push_back(worker.how);
-  outcome_.step = std::max(outcome_.step, worker.step);
-  if (!worker.end.ranks.empty()) outcome_.ends.push_back(worker.end);
 }
 
 /// Changes may follow each other faster than heartbeats, so the step is told also where nobody has

@@ -90,7 +90,6 @@ class WorkerRound {
   void tell_stopped();
 
  private:
-  void note_end(const WorkerExited& worker);
   void sweep(TimePoint now);
   void kill(TimePoint now);
   void go_on_when_held(const WorkerWord& word, TimePoint now);

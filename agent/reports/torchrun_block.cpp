@@ -13,6 +13,7 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kBlockWidthMax = 60;  // torchrun's
+constexpr char kUnknown[] = "<N/A>";        // its word, too
 
 std::string local_time(std::int64_t unix_ms) {
   const std::time_t seconds = unix_ms / 1000;
@@ -22,8 +23,15 @@ std::string local_time(std::int64_t unix_ms) {
                      parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
 }
 
+/// What torchrun says of a signal. Programs look for these words, so they come first.
+std::string signal_words(const WorkerFailure& failure) {
+  if (failure.status.signal == 0 || failure.pid == kUnknownPid) return "";
+  return fmt::format("Signal {} ({}) received by PID {}", failure.status.signal,
+                     signal_name(failure.status.signal), failure.pid);
+}
+
 /// What torchrun says of the reason: the recorded traceback, the signal, or how to record one. In
-/// place of the last stands what is known without a record.
+/// place of the last stands what is known without a record, and behind the signal, too.
 std::string reason(const WorkerFailure& failure, const std::string& fault) {
   if (!failure.traceback.empty() || !failure.message.empty()) {
     std::string text;
@@ -32,15 +40,15 @@ std::string reason(const WorkerFailure& failure, const std::string& fault) {
       text += (text.empty() ? "" : "\n  ") + line;
     return text;
   }
-  if (!fault.empty()) return plain_line(fault);
-  if (failure.status.signal != 0)
-    return fmt::format("Signal {} ({}) received by PID {}", failure.status.signal,
-                       signal_name(failure.status.signal), failure.pid);
+  const std::string signal = signal_words(failure);
+  if (!fault.empty()) return signal + (signal.empty() ? "" : ": ") + plain_line(fault);
+  if (!signal.empty()) return signal;
   return "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
 }
 
 /// What torchrun shows since 2.15, which has two blanks before the name.
 std::string exit_code(const WorkerFailure& failure) {
+  if (failure.pid == kUnknownPid) return kUnknown;
   const int signal = failure.status.signal;
   if (signal == 0) return fmt::format("{} (pid: {})", failure.status.code, failure.pid);
   return fmt::format("{} (pid: {}) ({})", -signal, failure.pid, signal_name(signal));
@@ -56,8 +64,8 @@ std::string entry(std::size_t index, const WorkerFailure& failure, const std::st
       "  error_file: {}\n"
       "  traceback : {}\n",
       index, local_time(failure.time_unix_ms), plain_line(failure.host), failure.rank,
-      failure.local_rank, exit_code(failure),
-      failure.error_file.empty() ? "<N/A>" : plain_line(failure.error_file),
+      failure.pid == kUnknownPid ? kUnknown : std::to_string(failure.local_rank),
+      exit_code(failure), failure.error_file.empty() ? kUnknown : plain_line(failure.error_file),
       reason(failure, fault));
 }
 

@@ -2,6 +2,7 @@
 // (first observed failure)", https://docs.pytorch.org/docs/stable/elastic/errors.html). Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,11 +10,14 @@
 
 namespace ddprun {
 
+/// A worker of which nothing is known but its rank has this process id.
+inline constexpr std::int64_t kUnknownPid = -1;
+
 /// The failures that the block names.
 struct TorchrunFailures {
   std::string title;                  // the script or program
-  WorkerFailure root;                 // the whole job's first
-  std::string fault;                  // the exception and its place, in one line; "": not known
+  WorkerFailure root;                 // the cause of the whole job's failure
+  std::string fault;                  // its sentence where nothing was recorded; "": not known
   std::vector<WorkerFailure> others;  // the others of this node
 };
 

@@ -53,6 +53,7 @@ struct LogSpec {
   bool timestamps = false;                   // before each line, in files and behind a prefix
   RotationRule rotation;                     // for stdout.log and stderr.log
   RecordSpec record;
+  bool torchrun_block = true;  // where no person reads along, before the report of a failure
 };
 
 /// Which node runs the coordinator.

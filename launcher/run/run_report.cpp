@@ -24,6 +24,27 @@ std::optional<WorkerFailure> worker_of(const EndJob& job, const Verdict& verdict
   return is_workers ? job.failure : std::nullopt;
 }
 
+/// The worker that the verdict names, where another one has failed because of it: it has ended well
+/// and too early, hangs, or was lost with its node.
+WorkerFailure blamed_worker(const Cause& cause, const RoundOutcome& outcome,
+                            const WorkerFailure& first) {
+  WorkerFailure blamed{.host = cause.node, .rank = ranks_in(cause.ranks).front()};
+  blamed.pid = kUnknownPid;
+  blamed.time_unix_ms = first.time_unix_ms;
+  for (const WorkerFailure& worker : outcome.finished)
+    if (worker.rank == blamed.rank) return worker;
+  return blamed;
+}
+
+/// The first failure is the root cause only where the verdict says so.
+void name_cause(TorchrunFailures& failures, const Cause& cause, const RoundOutcome& outcome) {
+  const RankList ranks = ranks_in(cause.ranks);
+  failures.fault = fault_text(cause.fault);
+  if (ranks.empty() || has_rank(ranks, failures.root.rank)) return;
+  failures.root = blamed_worker(cause, outcome, failures.root);
+  failures.fault = cause.sentence;
+}
+
 /// A worker that hangs has not failed: it was stopped.
 std::string log_file_of(const JobReport& report, const RoundOutcome& outcome) {
   if (report.worker) return report.worker->log_file;
@@ -147,8 +168,7 @@ std::optional<TorchrunFailures> torchrun_failures(const AgentEnd& end, const End
                                                   const std::string& title) {
   if (!end.job.failure) return std::nullopt;
   TorchrunFailures failures{.title = title, .root = *end.job.failure};
-  if (facts.verdict && worker_of(end.job, *facts.verdict))
-    failures.fault = fault_text(facts.verdict->cause.fault);
+  if (facts.verdict) name_cause(failures, facts.verdict->cause, facts.outcome);
   for (const WorkerFailure& other : facts.outcome.failures)
     if (other.rank != failures.root.rank) failures.others.push_back(other);
   return failures;
@@ -163,7 +183,7 @@ void report_end(const AgentEnd& end, const JobReport& report, const EndFacts& fa
                   static_cast<int>(kPreempted));
       if (!report.verdict) return say_outcome(report);
       if (const auto failures = torchrun_failures(end, facts, title);
-          failures && !err.is_terminal())
+          failures && facts.torchrun_block && !err.is_terminal())
         err.write_message(torchrun_block(*failures));
       err.write_message("ddprun: " + report_text(report, output_of(report, facts)));
       return;

@@ -25,9 +25,11 @@ struct EndFacts {
   int restarts_max = 0;
   RestartPolicy restarts = {};
   std::string node_note = {};  // the last round's, as StartRound has it
+  bool torchrun_block = true;  // whether a program may look for it, where no person reads along
 };
 
-/// What torchrun would say of the same end; nullopt: nothing, because no worker of it has failed.
+/// What torchrun would say of the same end, with the worker of the verdict as the root cause;
+/// nullopt: nothing, because no worker has failed.
 /// `title` is the script as the user named it. Pure.
 std::optional<TorchrunFailures> torchrun_failures(const AgentEnd& end, const EndFacts& facts,
                                                   const std::string& title);

@@ -120,6 +120,7 @@ class Interpreter {
     if (restarts->restarts_max == 0)
       no_effect({"restart-delay", "same-failure-limit"}, "there are no restarts (--max-restarts)");
     spec_.report_file = settings_["report-file"].text;
+    spec_.logs.torchrun_block = !settings_.on("no-torchrun-block");
     spec_.logs.record.wanted = !settings_.on("no-run-record");
     spec_.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);
@@ -337,7 +338,7 @@ class Interpreter {
     static constexpr std::string_view kOfOneRun[] = {
         "rdzv-id",     "rdzv-endpoint", "node-rank",     "master-addr", "master-port",
         "local-addr",  "secret-file",   "log-dir",       "event-log",   "report-file",
-        "status-addr", "node-history",  "no-run-record", "check-nodes"};
+        "status-addr", "node-history",  "no-run-record", "check-nodes", "no-torchrun-block"};
     for (const Option& option : options()) {
       const Setting& setting = settings_[option.name];
       const bool matters =

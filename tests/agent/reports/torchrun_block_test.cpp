@@ -56,6 +56,16 @@ TEST_CASE("a worker that has recorded nothing is told of by what is known withou
   CHECK_THAT(block, contains("<NO_OTHER_FAILURES>"));
   CHECK_THAT(block, contains("exitcode  : -11 (pid: 1) (SIGSEGV)\n"));
   CHECK_THAT(block, contains("traceback : Signal 11 (SIGSEGV) received by PID 1\n"));
+  CHECK_THAT(torchrun_block({"t", root, "segmentation fault at t.py:3", {}}),
+             contains("Signal 11 (SIGSEGV) received by PID 1: segmentation fault at t.py:3\n"));
+}
+
+TEST_CASE("a worker of which only the rank is known is told without a process") {
+  const WorkerFailure lost{.host = "h2", .rank = 3, .pid = kUnknownPid};
+  const std::string block = torchrun_block({"t", lost, "node h2 was lost", {}});
+  CHECK_THAT(block, contains("rank      : 3 (local_rank: <N/A>)\n"));
+  CHECK_THAT(block, contains("exitcode  : <N/A>\n"));
+  CHECK_THAT(block, contains("traceback : node h2 was lost\n"));
 }
 
 TEST_CASE("no text of a block gives an order to the terminal, or begins a line of its own") {

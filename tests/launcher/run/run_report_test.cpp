@@ -43,14 +43,47 @@ TEST_CASE("torchrun's block comes before what a person reads") {
   CHECK_THAT(report, contains("====\nddprun: the job failed: rank 1 on h0 exited with code 4\n"));
 }
 
-TEST_CASE("the exception that is known stands in torchrun's block, unless it is another rank's") {
+TEST_CASE("torchrun's block names the worker of the verdict as the root cause") {
+  const AgentEnd end{.job = {.outcome = JobOutcome::kFailed, .failure = failure_of(0)}};
+  Verdict verdict;
+  verdict.cause.ranks = "1";
+  verdict.cause.node = "h1";
+  verdict.cause.sentence = "rank 1 on h1 exited with code 0 while others still worked";
+  EndFacts facts{{.failures = {failure_of(0)}}, verdict, {}};
+  SECTION("it is of another node") {
+    const auto block = torchrun_failures(end, facts, "t.py");
+    CHECK(block->root.host == "h1");
+    CHECK(block->root.rank == 1);
+    CHECK(block->root.pid == kUnknownPid);
+    CHECK(block->fault == verdict.cause.sentence);
+    CHECK(block->others == std::vector{failure_of(0)});
+  }
+  SECTION("it has ended well on this node") {
+    const WorkerFailure early{.host = "h1", .rank = 1, .local_rank = 1, .pid = 4711};
+    facts.outcome.finished = {early};
+    CHECK(torchrun_failures(end, facts, "t.py")->root == early);
+  }
+}
+
+TEST_CASE("torchrun's block is left out where nobody wants it") {
+  asio::io_context io{1};
+  Pipe pipe;
+  Console console{io.get_executor(), pipe.writer()};
+  const AgentEnd end{.why = AgentEnd::Why::kJobEnded,
+                     .job = {.outcome = JobOutcome::kFailed, .failure = failure_of(1)}};
+  EndFacts facts;
+  facts.torchrun_block = false;
+  report_end(end, job_report(end, {}, facts), facts, "train.py", console);
+  io.run();
+  CHECK(pipe.available().starts_with("ddprun: the job failed: rank 1"));
+}
+
+TEST_CASE("the exception that is known stands in torchrun's block") {
   const AgentEnd end{.job = {.outcome = JobOutcome::kFailed, .failure = failure_of(1)}};
   Verdict verdict;
   verdict.cause.ranks = "1";
   verdict.cause.fault = {.type = "KeyError", .message = "'x'"};
   CHECK(torchrun_failures(end, {{}, verdict, {}}, "t.py")->fault == "KeyError: 'x'");
-  verdict.cause.ranks = "0";
-  CHECK(torchrun_failures(end, {{}, verdict, {}}, "t.py")->fault.empty());
 }
 
 TEST_CASE("who waited for nodes in vain is reminded where they had to come") {

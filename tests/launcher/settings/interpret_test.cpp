@@ -38,6 +38,13 @@ TEST_CASE("a run is recorded unless somebody says otherwise") {
   CHECK_FALSE(spec_of({"--no-run-record"}).logs.record.wanted);
 }
 
+TEST_CASE("torchrun's block is left out for who asks for it, which changes nothing of the job") {
+  CHECK(spec_of({}).logs.torchrun_block);
+  const LaunchSpec spec = spec_of({"--no-torchrun-block"});
+  CHECK_FALSE(spec.logs.torchrun_block);
+  CHECK_FALSE(spec.logs.record.options.contains("no-torchrun-block"));
+}
+
 TEST_CASE("a folder for failures of nodes counts three strikes within a day") {
   const auto policy = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"--nnodes", "2"});

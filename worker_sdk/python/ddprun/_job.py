@@ -152,7 +152,7 @@ class Job:
         users_path = environment.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
         ours = {"PYTHON_EXEC": sys.executable, **environment, "PYTHONPATH": _module_path(users_path),
                 _call.VARIABLE: f"{found_at} {self._answers.port} {key.hex()}"}
-        command = [program, *words]
+        command = [program, *words, "--no-torchrun-block"]
         if hosts is None:
             command.append("--standalone")
         else:
