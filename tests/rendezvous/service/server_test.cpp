@@ -16,164 +16,13 @@
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/service/client.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
+#include "tests/rendezvous/service/server_fixture.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/failing_memory.hpp"
 #include "tests/support/run_until.hpp"
 
 namespace ddprun {
 namespace {
-
-using namespace std::chrono_literals;
-using asio::ip::tcp;
-
-const asio::ip::address kLoopback = asio::ip::address_v4::loopback();
-
-// A coordinator on a free port of this machine, and coroutines that play its peers.
-struct ServerFixture {
-  void serve_many(ServerLimits limits = {}) {
-    auto server = Server::listen(io_.get_executor(), kLoopback, 0, limits);
-    REQUIRE(server.has_value());
-    server_ = std::move(*server);
-    server_->start();
-  }
-
-  void serve(CoordinatorRules rules, ServerLimits limits = {}) {
-    rules.master_addr = "127.0.0.1";
-    rules_ = rules;
-    auto server = Server::listen(io_.get_executor(), rules, kLoopback, 0, limits);
-    REQUIRE(server.has_value());
-    server_ = std::move(*server);
-    server_->start();
-  }
-
-  /// Runs `peer` to its end, then takes the server down.
-  void play(asio::awaitable<void> peer) {
-    bool done = false;
-    co_spawn(io_, std::move(peer), [&](const std::exception_ptr& failure) {
-      done = true;
-      server_->close();
-      if (failure) std::rethrow_exception(failure);
-    });
-    io_.run_for(100s);
-    INFO("a peer was waiting for " << waiting_for_);
-    REQUIRE(done);
-  }
-
-  asio::awaitable<std::shared_ptr<Channel>> agent() {
-    const Endpoint coordinator{"127.0.0.1", server_->port()};
-    auto channel = co_await connect(coordinator, {10s, 10s});
-    REQUIRE(channel.has_value());
-    co_return *channel;
-  }
-  static void say(Channel& channel, const AgentMessage& message) { channel.send(encode(message)); }
-
-  Join join(const NodeId& node, int workers = 1) const {
-    return Join{.run_id = rules_.run_id,
-                .node = node,
-                .host = node,
-                .workers = workers,
-                .terms = terms_of(rules_)};
-  }
-
-  Join join_job(const std::string& run_id) {
-    return Join{.run_id = run_id, .node = "node" + std::to_string(++joined_), .host = "h"};
-  }
-
-  /// The next message of that kind; others are passed over. nullopt: the connection was closed.
-  template <typename Message>
-  asio::awaitable<std::optional<Message>> hear(Channel& channel) {
-    waiting_for_ = encode(CoordinatorMessage{Message{}});
-    for (;;) {
-      const auto line = co_await channel.receive();
-      if (!line) co_return std::nullopt;
-      const auto message = decode_coordinator_message(*line);
-      REQUIRE(message.has_value());
-      if (const auto* found = std::get_if<Message>(&*message)) co_return *found;
-    }
-  }
-
-  /// As above, where the test cannot go on without one.
-  template <typename Message>
-  asio::awaitable<Message> must_hear(Channel& channel) {
-    const std::optional<Message> heard = co_await hear<Message>(channel);
-    INFO("the connection was closed before " << waiting_for_);
-    REQUIRE(heard.has_value());
-    co_return *heard;
-  }
-
-  /// The first bytes that a peer gets which sends these; "" when the server closes the connection.
-  asio::awaitable<std::string> answer_to(std::string bytes, asio::ip::address from = kLoopback) {
-    tcp::socket socket = co_await connected(from);
-    const auto buffer_of_bytes = asio::buffer(bytes);
-    co_await asio::async_write(socket, buffer_of_bytes, asio::as_tuple(asio::use_awaitable));
-    std::string answer;
-    waiting_for_ = "an answer or the end of its connection";
-    auto buffer = asio::dynamic_buffer(answer);
-    co_await asio::async_read(socket, buffer, asio::transfer_at_least(1),
-                              asio::as_tuple(asio::use_awaitable));
-    co_return answer;
-  }
-
-  /// An agent whose connection comes from another address of this machine.
-  asio::awaitable<std::shared_ptr<Channel>> agent_from(asio::ip::address address) {
-    tcp::socket socket = co_await connected(address);
-    co_return std::make_shared<Channel>(std::move(socket));
-  }
-
-  asio::awaitable<tcp::socket> connected(asio::ip::address from) {
-    tcp::socket socket{io_, tcp::endpoint{from, 0}};
-    const tcp::endpoint server{kLoopback, server_->port()};
-    co_await socket.async_connect(server, asio::use_awaitable);
-    co_return socket;
-  }
-
-  /// Until the server closes the connection of `peer`, which says a byte now and then.
-  asio::awaitable<void> closes_though_it_talks(tcp::socket& peer) {
-    waiting_for_ = "the end of a connection that never joins";
-    asio::steady_timer pause{io_};
-    for (boost::system::error_code gone; !gone;) {
-      const auto byte = asio::buffer("{", 1);
-      const auto [error, size] =
-          co_await asio::async_write(peer, byte, asio::as_tuple(asio::use_awaitable));
-      gone = error;
-      pause.expires_after(1ms);
-      co_await pause.async_wait(asio::use_awaitable);
-    }
-  }
-  asio::awaitable<void> closes(tcp::socket& peer) {
-    waiting_for_ = "the end of a connection";
-    char byte = 0;
-    const auto buffer = asio::buffer(&byte, 1);
-    const auto [error, size] =
-        co_await asio::async_read(peer, buffer, asio::as_tuple(asio::use_awaitable));
-    CHECK(error);
-  }
-
-  asio::awaitable<void> closes_after_its_answers(tcp::socket& peer) {
-    waiting_for_ = "the end of a connection";
-    std::array<char, 1024> bytes{};
-    for (boost::system::error_code gone; !gone;) {
-      const auto buffer = asio::buffer(bytes);
-      const auto [error, size] =
-          co_await peer.async_read_some(buffer, asio::as_tuple(asio::use_awaitable));
-      gone = error;
-    }
-  }
-
-  asio::awaitable<Identity> introduction(std::string run_id) {
-    const auto stranger = co_await agent();
-    const Identify question{run_id};
-    say(*stranger, question);
-    const auto answer = co_await must_hear<Identity>(*stranger);
-    co_return answer;
-  }
-
-  asio::io_context io_;
-  CoordinatorRules rules_;
-  int joined_ = 0;
-  std::string waiting_for_ = "nothing";
-  std::unique_ptr<Server> server_;
-};
 
 // In the coroutines below every co_await stands in a statement of its own and takes no temporaries
 // that own memory: g++ 12 destroys those twice.
@@ -309,32 +158,6 @@ TEST_CASE_METHOD(ServerFixture, "an agent that left is forgotten when its connec
   }(*this));  // and the server closes all connections that it knows
 }
 
-TEST_CASE_METHOD(ServerFixture, "a server for many keeps jobs apart by their run id") {
-  serve_many();
-  play([](ServerFixture& f) -> asio::awaitable<void> {
-    const auto a = co_await f.agent();
-    say(*a, f.join_job("a"));
-    const auto round_of_a = co_await f.must_hear<StartRound>(*a);
-    const auto b = co_await f.agent();
-    say(*b, f.join_job("b"));
-    const auto round_of_b = co_await f.must_hear<StartRound>(*b);
-    CHECK(round_of_b.group_world_size == 1);
-    CHECK(round_of_a.master_port != round_of_b.master_port);
-    CHECK(round_of_a.master_addr.empty());
-    say(*a, WorkersFinished{round_of_a.round});
-    const auto end = co_await f.must_hear<EndJob>(*a);
-    CHECK(end.outcome == EndJob::Outcome::kFinished);
-    // The name is free again although the old job's agent has not gone yet.
-    const auto next = co_await f.agent();
-    say(*next, f.join_job("a"));
-    const auto round = co_await f.must_hear<StartRound>(*next);
-    CHECK(round.round == 1);
-    say(*b, Beat{});
-    const auto beat = co_await f.hear<Beat>(*b);
-    CHECK(beat.has_value());
-  }(*this));
-}
-
 TEST_CASE_METHOD(ServerFixture, "with --store local clients come through an agent, or not at all") {
   serve({.store = StoreAt::kLocal});
   play([](ServerFixture& f) -> asio::awaitable<void> {
@@ -379,27 +202,6 @@ TEST_CASE_METHOD(ServerFixture, "a host may use the store as long as an agent of
     co_await f.hear<StartRound>(*here);
     const auto after = co_await f.answer_to(hello, elsewhere);
     CHECK(after.empty());
-  }(*this));
-}
-
-TEST_CASE_METHOD(ServerFixture, "a job whose nodes have all gone gives way to one of other terms") {
-  serve_many();
-  play([](ServerFixture& f) -> asio::awaitable<void> {
-    const auto first = co_await f.agent();
-    say(*first, f.join_job("a"));
-    co_await f.hear<StartRound>(*first);
-    const auto other = co_await f.agent();
-    Join odd = f.join_job("a");
-    odd.terms.restarts_max = 5;
-    say(*other, odd);
-    const auto refused = co_await f.must_hear<Refused>(*other);
-    CHECK_THAT(refused.reason, contains("'--max-restarts=5'"));
-    say(*first, Leave{"enough"});
-    co_await f.hear<EndJob>(*first);
-    const auto again = co_await f.agent();
-    say(*again, odd);
-    const auto round = co_await f.must_hear<StartRound>(*again);
-    CHECK(round.round == 1);
   }(*this));
 }
 
@@ -489,75 +291,6 @@ TEST_CASE_METHOD(ServerFixture, "a flood of silent peers keeps no agent out") {
     const auto round = co_await f.hear<StartRound>(*agent);
     CHECK(round.has_value());
     for (int i = 0; i < 90; ++i) co_await f.closes(flood[i]);
-  }(*this));
-}
-
-TEST_CASE_METHOD(ServerFixture, "a job that has had no node for long leaves the server") {
-  serve_many({.empty_job_kept = 20ms});
-  play([](ServerFixture& f) -> asio::awaitable<void> {
-    const auto stays = co_await f.agent();
-    say(*stays, f.join_job("stays"));
-    co_await f.hear<StartRound>(*stays);
-    const auto goes = co_await f.agent();
-    say(*goes, f.join_job("goes"));
-    co_await f.hear<StartRound>(*goes);
-    goes->close();
-    f.waiting_for_ = "the end of an empty job";
-    for (std::string jobs; jobs != "1 jobs";) {
-      const auto answer = co_await f.introduction("");
-      jobs = answer.jobs;
-    }
-    say(*stays, Beat{});
-    const auto beat = co_await f.hear<Beat>(*stays);
-    CHECK(beat.has_value());
-  }(*this));
-}
-
-TEST_CASE_METHOD(ServerFixture, "a job of which no round has begun goes with its last node") {
-  serve_many({.empty_job_kept = 24h});
-  play([](ServerFixture& f) -> asio::awaitable<void> {
-    const auto goes = co_await f.agent();
-    Join patient = f.join_job("goes");
-    patient.terms.nodes_max = 2;
-    patient.terms.nodes_min = 2;
-    say(*goes, patient);
-    co_await f.hear<Joined>(*goes);
-    const auto comes_back = co_await f.agent();
-    patient.run_id = "goes on";
-    patient.counters.round = 3;
-    say(*comes_back, patient);
-    co_await f.hear<Joined>(*comes_back);
-    comes_back->close();
-    goes->close();
-    f.waiting_for_ = "the end of the job without a round";
-    for (std::string jobs; jobs != "1 jobs";) {
-      const auto answer = co_await f.introduction("");
-      jobs = answer.jobs;
-    }
-  }(*this));
-}
-
-TEST_CASE("a server that may open few files lets in fewer of each address") {
-  CHECK(limits_for(1'000'000).jobs_per_address_max == ServerLimits{}.jobs_per_address_max);
-  CHECK(limits_for(200).jobs_per_address_max == 25);
-  CHECK(limits_for(200).newcomers_max == 50);
-}
-
-TEST_CASE_METHOD(ServerFixture, "one address may begin so many jobs at a server, and no more") {
-  serve_many({.jobs_per_address_max = 1});
-  play([](ServerFixture& f) -> asio::awaitable<void> {
-    const auto first = co_await f.agent();
-    say(*first, f.join_job("a"));
-    co_await f.hear<StartRound>(*first);
-    const auto second = co_await f.agent();
-    say(*second, f.join_job("b"));
-    const auto refused = co_await f.must_hear<Refused>(*second);
-    CHECK_THAT(refused.reason, contains("1 jobs already that were begun from 127.0.0.1"));
-    const auto elsewhere = asio::ip::make_address("127.0.0.2");
-    const auto third = co_await f.agent_from(elsewhere);
-    say(*third, f.join_job("c"));
-    const auto round = co_await f.hear<StartRound>(*third);
-    CHECK(round.has_value());
   }(*this));
 }
 
