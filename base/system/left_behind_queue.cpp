@@ -43,7 +43,7 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
       tasks_.pop_front();
       lock.unlock();
       perform(task);
-      task = nullptr;  // what it has goes before anybody hears that all is done
+      task = nullptr;  // all is done only when nothing of it is held any more
       lock.lock();
     }
     under_way_ = false;
