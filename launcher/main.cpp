@@ -57,10 +57,11 @@ int cannot_begin(const Error& error, const std::vector<std::string>& arguments) 
 }
 
 int launch(const Launch& job, boost::asio::io_context& io, Console& out, Console& err) {
-  for (const std::string& warning : job.warnings) log::warn("{}", warning);
-  if (!job.cluster.empty())  // all nodes take the same: one says so
-    log::write(job.spec.meeting.node_rank > 0 ? log::Level::kInfo : log::Level::kWarning,
-               job.cluster);
+  // All nodes that a scheduler has started take the same: one says so.
+  const bool others_say_it = !job.cluster.empty() && job.spec.meeting.node_rank > 0;
+  const auto level = others_say_it ? log::Level::kInfo : log::Level::kWarning;
+  for (const std::string& warning : job.warnings) log::write(level, warning);
+  if (!job.cluster.empty()) log::write(level, job.cluster);
   if (job.dry_run) {
     const auto node = node_facts(job.spec, environment);
     if (!node) return complain(node.error());

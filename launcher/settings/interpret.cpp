@@ -71,13 +71,12 @@ class Interpreter {
     return {};
   }
 
-  /// A small machine is as it is, but what hides CPUs of a large one may be changed. Where several
-  /// nodes share the output, the first one says it for all.
+  /// A small machine is as it is, but what hides CPUs of a large one may be changed. Of hosts, the
+  /// first one says it for all.
   void note_shared_cpus() {
     const int cpus = surroundings_.cpus();
     const int all = surroundings_.online_cpus();
-    const bool others_say_it = (place_.host && place_.host->node_rank != 0) ||
-                               (place_.cluster && place_.cluster->node_rank != 0);
+    const bool others_say_it = place_.host && place_.host->node_rank != 0;
     if (spec_.workers <= cpus || cpus >= all || others_say_it) return;
     launch_.warnings.push_back(
         fmt::format("{} workers share {} of this machine's {} CPUs: ask for more (--cpus-per-task "

@@ -54,6 +54,12 @@ has 'any("/logs/today is not there yet; a small file in " in each["seen"] for ea
 tr -s ' \n' ' ' <"$scratch/out" >"$scratch/in_one_line"
 says in_one_line "no_such.py: cannot open '$(realpath "$scratch")/no_such.py': No such file"
 
+# A program in place of a script is named, and what the job needs then. A pipe is nobody's to read but Python's.
+printf '#!/bin/bash\ntrain\n' >"$scratch/job"
+doctor --json "$scratch/job"
+has '("warning", "script") in f and any("is a script for bash" in each["seen"] for each in d["findings"])'
+has 'any("--no-python " in each["advice"] for each in d["findings"])'
+
 # Without Python there is no script, and a job may be without both.
 PYTHON_EXEC=/no/such/python doctor --json
 has '("warning", "python") in f'

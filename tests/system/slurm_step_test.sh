@@ -30,6 +30,11 @@ job_ends "$job" FAILED
 [ "$(field "$job" ExitCode)" = 2:0 ] || job_failed "$job" "its exit code is $(field "$job" ExitCode)"
 job_says "$job" "srun has started 4 ddprun on this node.*--ntasks-per-node=1"
 
+# What is to be said of a command line that all nodes take is said by one of them.
+submit --nodes=4 --ntasks-per-node=1 --wrap="srun '$DDPRUN' --monitor-interval 1 --no-python true"
+job_ends "$job" COMPLETED
+[ "$(grep -c -- "--monitor-interval has no effect" "$slurm/out/$job")" = 1 ] || job_failed "$job" "not said once"
+
 # Where each is a job of its own, their number does not matter.
 submit --nodes=1 --ntasks-per-node=4 --wrap="srun '$DDPRUN' --standalone --no-python sh -c '$say'"
 job_ends "$job" COMPLETED
