@@ -106,7 +106,10 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       record_{executor},
       desk_{executor, [this](const AgentMessage& question) { link_.send(question); }},
       workers_{executor, spec_, std::move(node), consoles,
-               [this](const WorkerExited& worker) { step(worker); }},
+               [this](const WorkerExited& worker) {
+                 introspection_.look_again();
+                 step(worker);
+               }},
       events_{events},
       introspection_{executor,
                      std::move(folder),
@@ -298,6 +301,7 @@ asio::awaitable<void> Agent::check_node(CheckSelf order) {
 }
 
 asio::awaitable<void> Agent::sweep(SweepTree order) {
+  introspection_.look_again();
   if (!order.keep) introspection_.end_round();
   co_await workers_.sweep(order.keep, order.at_once);
   link_.close_store();

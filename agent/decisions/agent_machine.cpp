@@ -43,7 +43,10 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
         agent_.contact->heard(now);
         obey(e.message, now);
       },
-      [&](const WorkerExited& e) { workers_.exited(e, now); },
+      [&](const WorkerExited& e) {
+        if (!e.how.status.ok() || workers_.alive() == 1) progress_.tell(now);
+        workers_.exited(e, now);
+      },
       [&](const WorkerSaid& e) { workers_.said(e, now); }, [&](const TreeGone&) { swept(now); },
       [&](const WorkersRun&) {
         if (workers_.state() == State::kRunning) agent_.tell(WorkersStarted{workers_.number()});
@@ -58,7 +61,7 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
           agent_.act(SignalWorkers{e.signal, false});
       },
       [&](const WorkerProgressed& e) {
-        if (workers_.state() == State::kRunning) progress_.note(e.progress, now);
+        if (!is_over(workers_)) progress_.note(e.progress, now);
       },
       [&](const WorkersInspected& e) { tell_inspected(e); },
       [&](const Checked& e) { checked(e, now); }, [&](const Alarm&) { alarm(now); });
@@ -265,6 +268,7 @@ void AgentMachine::tell_of_end(TimePoint now) {
 // --- the end ---
 
 void AgentMachine::swept(TimePoint now) {
+  progress_.tell(now);
   workers_.swept();
   const bool looks_elsewhere = search_.aim() == CoordinatorSearch::Aim::kStopWorkers;
   const bool nobody_stays = agent_.end || agent_.held_end;

@@ -20,6 +20,7 @@ void WorkerProgress::tell(TimePoint now) {
   for (auto& [rank, seen] : untold_) {
     const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - seen.at);
     seen.progress.still_ms += since.count();
+    if (seen.progress.first_ms >= 0) seen.progress.first_ms += since.count();
     message.ranks.push_back(std::move(seen.progress));
     if (message.ranks.size() < kProgressRanksMax) continue;
     agent_.tell(std::exchange(message, Progress{round_, {}}));

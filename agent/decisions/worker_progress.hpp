@@ -16,8 +16,8 @@ class WorkerProgress {
   void begin_round(int round);
   /// A worker of the round has come so far.
   void note(const RankProgress& progress, TimePoint now);
-  /// Tells in the beats how far the workers are, so that a job of ten thousand workers is no more
-  /// trouble than its nodes are.
+  /// Tells how far the workers are: in the beats, so that a job of ten thousand workers is no more
+  /// trouble than its nodes are, and before a round is over, when it would be too late.
   void tell(TimePoint now);
   /// The coordinator has forgotten what it was told.
   void tell_again() { untold_ = last_; }

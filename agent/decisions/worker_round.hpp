@@ -46,6 +46,8 @@ class WorkerRound {
 
   State state() const { return state_; }
   int number() const { return number_; }
+  /// Workers that have not ended, in the round or beside it.
+  int alive() const { return alive_; }
   /// How this node's workers have ended in the last round that was started, so far.
   const RoundOutcome& outcome() const { return outcome_; }
 
@@ -100,7 +102,7 @@ class WorkerRound {
   AgentState& agent_;
   State state_ = State::kIdle;
   int number_ = 0;
-  int alive_ = 0;  // workers, in the round or beside it
+  int alive_ = 0;
   StayingWorkers staying_;
   bool keeps_ = false;  // workers that leave the round go on living
   /// What the coordinator was told of whether all of the round can stay.

@@ -132,6 +132,14 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
   }
 }
 
+void Introspection::look_again() {
+  for (const auto& worker : std::vector{workers_}) {
+    WorkerLook look;
+    sources_.add_told(worker->local_rank, look);
+    if (const auto changed = worker->changes.take(look, Clock::now())) tell(*changed);
+  }
+}
+
 void Introspection::tell(const RankProgress& progress) const {
   if (progress.rank >= 0) sources_.changed(progress);
 }

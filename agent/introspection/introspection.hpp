@@ -56,6 +56,8 @@ class Introspection {
   /// process.
   void go_on_in_round(int round, const std::vector<int>& ranks, const std::vector<int>& fresh);
   void end_round();
+  /// Reads at once what the workers have told by themselves: their round may be about to end.
+  void look_again();
 
   /// What the workers do. It takes at most `patience`, so that of very many some may be left out.
   /// The ranks `first` come first. See Inspector::find_out() and fold(). It may be called again

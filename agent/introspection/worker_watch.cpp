@@ -45,7 +45,7 @@ std::optional<RankProgress> WorkerWatch::take(const WorkerLook& look, TimePoint 
     if (look.groups) seen.groups = without(*look.groups, before_.groups);
     if (seen.groups.size() > kProgressGroupsMax) seen.groups.resize(kProgressGroupsMax);
   }
-  if (look.step && look.step != before_.step) seen.step = *look.step;
+  note_step(look, seen);
   if (look.steps > 0) seen.steps = look.steps;
   if (look.loss) {
     seen.has_loss = true;
@@ -64,9 +64,8 @@ std::optional<RankProgress> WorkerWatch::take(const WorkerLook& look, TimePoint 
   if (look.deep) note_cpu(look, now, seen);
   seen_ = now;
   seen.look_ms = look_time(seen).count();
-  seen.still_ms = told_.still_ms;
   if (seen == told_ && told_anything_) return std::nullopt;
-  seen.still_ms = duration_cast<milliseconds>(now - *since_).count();
+  date(seen, now);
   told_anything_ = true;
   told_ = seen;
   told_.paused_ms = 0;
@@ -104,8 +103,24 @@ void WorkerWatch::note_cpu(const WorkerLook& look, TimePoint now, RankProgress& 
 RankProgress WorkerWatch::end(TimePoint now) {
   if (!since_) since_ = now;
   told_.ended = true;
-  told_.still_ms = duration_cast<milliseconds>(now - *since_).count();
+  date(told_, now);
   return told_;
+}
+
+/// A first step that the worker tells is of this round, whatever its number is.
+void WorkerWatch::note_step(const WorkerLook& look, RankProgress& seen) {
+  if (look.step && (look.first_step >= 0 || look.step != before_.step)) seen.step = *look.step;
+  if (look.first_step < 0) return;
+  seen.first_step = look.first_step;
+  first_at_ = look.first_at;
+}
+
+void WorkerWatch::date(RankProgress& seen, TimePoint now) const {
+  const auto ms_since = [&](TimePoint then) {
+    return std::max(duration_cast<milliseconds>(now - then), milliseconds{0}).count();
+  };
+  seen.still_ms = ms_since(*since_);
+  if (seen.first_step >= 0) seen.first_ms = ms_since(first_at_);
 }
 
 /// Steps are seen by light looks, collectives by deep ones alone. It takes a light look's time more

@@ -23,6 +23,8 @@ struct WorkerLook {
   std::chrono::milliseconds asked{0};   // that this look may have cost it
   // What all looks have found, as far as the worker has told it:
   std::optional<std::int64_t> step;
+  std::int64_t first_step = -1;  // the round's; -1: it has not told
+  TimePoint first_at;            // when that was done
   std::int64_t steps = 0;
   std::optional<double> loss;
   double samples_per_second = 0;
@@ -78,6 +80,8 @@ class WorkerWatch {
 
  private:
   std::chrono::milliseconds look_time(const RankProgress& seen) const;
+  void note_step(const WorkerLook& look, RankProgress& seen);
+  void date(RankProgress& seen, TimePoint now) const;
   void note_cpu(const WorkerLook& look, TimePoint now, RankProgress& seen);
 
   LookIntervals intervals_;
@@ -86,6 +90,7 @@ class WorkerWatch {
   bool told_anything_ = false;
   std::optional<TimePoint> since_;  // since when the told progress is true
   TimePoint seen_;                  // the last look that saw it
+  TimePoint first_at_;              // the round's first step
 
   struct CpuUse {
     std::chrono::milliseconds cpu{0};

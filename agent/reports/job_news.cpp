@@ -115,7 +115,7 @@ std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
 
 /// Where nothing was restarted, only who asks for more wants to know.
 std::vector<NewsLine> JobNews::of_times(const Goodput& times) const {
-  if (times.restarts > 0) return {of_job(times_text(times))};
+  if (times.restarts + times.changes > 0) return {of_job(times_text(times))};
   return {{NewsLine::Level::kInfo, times_text(times)}};
 }
 

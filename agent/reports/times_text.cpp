@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
 namespace ddprun {
 
 namespace {
@@ -11,10 +13,28 @@ std::string duration(double ms) {
   return fmt::format("{:.{}f} ms", ms, ms < 10 ? 1 : 0);
 }
 
+std::string count(std::int64_t number, const char* one, const char* many) {
+  return fmt::format("{} {}", number, number == 1 ? one : many);
+}
+
+/// "1.0 s in 2 restarts and 1 change of members"; "" where there was neither.
 std::string in_restarts(const Goodput& times) {
-  return fmt::format("{:.1f} s {}in {} restart{}", times.restarts_s,
-                     times.goodput_percent < 0 ? "of them " : "", times.restarts,
-                     times.restarts == 1 ? "" : "s");
+  std::string what;
+  if (times.restarts > 0) what = count(times.restarts, "restart", "restarts");
+  if (times.changes > 0)
+    what += (what.empty() ? "" : " and ") +
+            count(times.changes, "change of members", "changes of members");
+  if (what.empty()) return "";
+  const bool has_first_steps = times.startup_s >= 0 || times.goodput_percent >= 0;
+  return fmt::format(
+      "{:.1f} s in {}{}", times.restarts_s, what,
+      has_first_steps ? "" : ", without the time to a first step, which is not known");
+}
+
+std::string steps_again(const Goodput& times) {
+  if (times.lost_steps <= 0) return "";
+  return fmt::format("{}{} done again ({:.1f} s)", times.lost_at_least ? "at least " : "",
+                     count(times.lost_steps, "step", "steps"), times.lost_s);
 }
 
 }  // namespace
@@ -28,20 +48,25 @@ std::string times_text(const RestartTimes& times) {
   add(times.in_place ? "left" : "stopped", times.stopped_ms);
   add("sealed", times.sealed_ms);
   add("started", times.started_ms);
-  add("first step", times.first_step_ms);
+  add(times.first_step_seen ? "first step at most" : "first step", times.first_step_ms);
   if (times.awaits_step) parts += ", no step yet";
   return fmt::format("round {} \u2192 {}{} ({}){}", times.from_round, times.round,
                      times.in_place ? " in place" : "", times.reason, parts);
 }
 
 std::string times_text(const Goodput& times) {
-  const std::string all = fmt::format("{:.1f} s in all, ", times.wall_s);
-  if (times.goodput_percent < 0) return all + in_restarts(times);
-  std::string lost;
-  if (times.lost_steps > 0)
-    lost = fmt::format(", {} steps done again ({:.1f} s)", times.lost_steps, times.lost_s);
-  return fmt::format("{}{:.1f} s of them in training, {}{}: goodput {:.1f} %", all,
-                     times.training_s, in_restarts(times), lost, times.goodput_percent);
+  std::string text = fmt::format("{:.1f} s in all", times.wall_s);
+  const auto add = [&](const std::string& part) {
+    if (!part.empty()) text += ", " + part;
+  };
+  const bool has_goodput = times.goodput_percent >= 0;
+  if (times.startup_s >= 0) add(fmt::format("{:.1f} s of start-up", times.startup_s));
+  if (has_goodput) add(fmt::format("{:.1f} s in training", times.training_s));
+  add(in_restarts(times));
+  if (!has_goodput) return text;
+  add(steps_again(times));
+  return text + fmt::format(": goodput {}{:.1f} %", times.lost_at_least ? "at most " : "",
+                            times.goodput_percent);
 }
 
 }  // namespace ddprun

@@ -10,7 +10,8 @@ namespace ddprun {
 /// "round 1 → 2 (node h2 lost): noticed 4.0 ms, stopped 31 ms, ..., first step 1.9 s".
 std::string times_text(const RestartTimes& times);
 
-/// "100.0 s in all, 97.0 s of them in training, 1.0 s in 2 restarts: goodput 97.0 %".
+/// "100.0 s in all, 2.0 s of start-up, 97.0 s in training, 1.0 s in 2 restarts: goodput 99.0
+/// %". What is not known, and what there was not, is left out.
 std::string times_text(const Goodput& times);
 
 }  // namespace ddprun

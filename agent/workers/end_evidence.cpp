@@ -16,6 +16,7 @@ namespace ddprun {
 std::string EndEvidence::begin_round(const StartRound& round, int workers, bool kept) {
   round_ = round;
   oom_before_ = read_oom_();
+  if (kept && heartbeats_) heartbeats_->begin_round();
   if (kept) return heartbeats_ ? heartbeats_->path() : "";
   heartbeats_.reset();
   begun_ns_.clear();
@@ -83,6 +84,9 @@ void EndEvidence::add_told(int local_rank, WorkerLook& look) const {
   if (!std::isnan(told->loss)) look.loss = told->loss;
   look.samples_per_second = told->samples_per_second;
   if (told->steps > 0) look.steps = told->steps;
+  if (told->first_step < 0) return;
+  look.first_step = told->first_step;
+  look.first_at = TimePoint{std::chrono::nanoseconds{told->first_time_ns}};
 }
 
 }  // namespace ddprun

@@ -132,6 +132,8 @@ template <> inline constexpr auto kFields<RankProgress> = table(
     field<&RankProgress::busy>("busy"), field<&RankProgress::paused_ms>("paused_ms"),
     field<&RankProgress::still_ms>("still_ms"), field<&RankProgress::look_ms>("look_ms"),
     field<&RankProgress::step>("step"),
+    may_miss(field<&RankProgress::first_step>("first_step")),
+    may_miss(field<&RankProgress::first_ms>("first_ms")),
     field<&RankProgress::steps>("steps"), field<&RankProgress::has_loss>("has_loss"),
     field<&RankProgress::loss>("loss"),
     field<&RankProgress::samples_per_second>("samples_per_second"),

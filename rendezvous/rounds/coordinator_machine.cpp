@@ -109,7 +109,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       [&](const Prepared&) { welcome(node, true); }, [&](const Holding& m) { cut_.held(node, m); },
       [&](const Preempt& m) { preempt(node, m); },
       [&](const Progress& m) {
-        if (!rounds_.runs(m.round) || node.round != m.round) return;
+        if (m.round != job_.counters.round || node.round != m.round) return;
         for (const RankProgress& rank : m.ranks) failures_.reached(rank.step);
         observers_.progressed(node, m, members_.nodes(), now_);
       },

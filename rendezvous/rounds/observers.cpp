@@ -12,6 +12,16 @@ namespace {
 
 using Node = Roster::Node;
 
+constexpr std::int64_t kStepMax = std::int64_t{1} << 53;  // steps are added and multiplied
+
+Advance advance_of(const RankProgress& told, TimePoint now) {
+  const auto ago = [&](std::int64_t ms) { return now - within_reason(static_cast<double>(ms)); };
+  Advance seen{.step = std::min(told.step, kStepMax), .at = ago(told.still_ms)};
+  if (told.first_step >= 0 && told.first_ms >= 0)
+    seen.first = Advance::Step{std::min(told.first_step, kStepMax), ago(told.first_ms)};
+  return seen;
+}
+
 }  // namespace
 
 Clock::duration within_reason(double ms) {
@@ -37,14 +47,15 @@ void Observers::lost(const Node& node, const std::string& reason, bool shown, bo
 void Observers::progressed(const Node& node, const Progress& report, const Roster& nodes,
                            TimePoint now) {
   const auto is_done = [](const GroupProgress& group) { return group.completed > 0; };
+  const bool runs = times_.runs();
   for (const RankProgress& told : report.ranks) {
     if (told.rank < node.first_rank || told.rank - node.first_rank >= node.workers_in_round())
       continue;
-    watch_.take(told, now);
+    if (runs) watch_.take(told, now);
     if (told.step >= 0 || std::ranges::any_of(told.groups, is_done))
-      times_.progressed(told.step, now - within_reason(static_cast<double>(told.still_ms)));
+      times_.progressed(advance_of(told, now));
   }
-  draw_curves(nodes, now);
+  if (runs) draw_curves(nodes, now);
 }
 
 /// Adds a point to the curves when it is time for one and somebody tells his step.
@@ -87,7 +98,12 @@ void Observers::recovered(const RoundStatus& round, TimePoint now) {
 void Observers::stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now) {
   chronicle_.stopped(order, now, watch_.hang());
   watch_.end_round();
-  times_.stop_ordered(order.round, order.reason, order.keep, noticed_after, now);
+  times_.stop_ordered({.round = order.round,
+                       .reason = order.reason,
+                       .in_place = order.keep,
+                       .nobody_lost = order.gently,
+                       .noticed_after = noticed_after},
+                      now);
 }
 
 void Observers::ended(const Roster& nodes, Outbox& out, TimePoint now) {

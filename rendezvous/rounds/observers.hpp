@@ -30,6 +30,7 @@ class Observers {
   /// The node is gone. Whoever looks at the job sees it missing, unless the job is over.
   void lost(const Roster::Node& node, const std::string& reason, bool shown, bool round_runs,
             TimePoint now);
+  /// Workers of the round went on, or had before it was told to stop.
   void progressed(const Roster::Node& node, const Progress& report, const Roster& nodes,
                   TimePoint now);
   void inspected(const NodeId& node, const Inspected& answer);

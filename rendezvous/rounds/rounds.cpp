@@ -70,9 +70,9 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
   order.checkpoint_ms = checkpoint_ms;
   order.keep = checkpoint_ms == 0 && !order.at_once && may_keep(parts_.nodes, parts_.job);
   if (order.keep) manner_ = Manner::kKeeping;
+  order.gently = order.keep && why.nobody_is_lost;
   parts_.observers.stopping(order, why.noticed_after, now);
   if (order.keep) ++parts_.job.changes_in_place;
-  order.gently = order.keep && why.nobody_is_lost;
   if (order.gently) parts_.cut.begin(order);
   std::int64_t longest_ms = 0;
   parts_.nodes.for_each([&](Node& node) {

@@ -4,6 +4,7 @@
 // are says RestartTimes.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,19 @@
 
 namespace ddprun {
 
+/// How far a worker of a round is, as its agent tells.
+struct Advance {
+  /// A step, and when it was done.
+  struct Step {
+    std::int64_t number = 0;
+    TimePoint at;
+  };
+  std::int64_t step = -1;  // the last one that it has done; -1: it does not tell
+  TimePoint at;            // when it was seen to go on: a collective was done, or that step
+  /// Its first one of the round; nullopt: nobody knows but what was seen.
+  std::optional<Step> first = {};
+};
+
 class RestartClock {
  public:
   /// A restart is told without a first step when none comes for so long after the workers' start: a
@@ -23,10 +37,15 @@ class RestartClock {
 
   explicit RestartClock(TimePoint begun) : begun_{begun} {}
 
-  /// The round is told to stop. The reason for it had happened so long before. `in_place`: workers
-  /// that can stay do.
-  void stop_ordered(int round, std::string reason, bool in_place, Clock::duration noticed_after,
-                    TimePoint now);
+  /// Why a round is told to stop.
+  struct Stop {
+    int round = 0;
+    std::string reason;
+    bool in_place = false;             // workers that can stay do
+    bool nobody_lost = false;          // they only take others in
+    Clock::duration noticed_after{0};  // so long before that had happened
+  };
+  void stop_ordered(const Stop& why, TimePoint now);
 
   /// Those that could stay are started anew after all.
   void nobody_stays() {
@@ -41,9 +60,10 @@ class RestartClock {
   /// One of these nodes has started its workers.
   void started(TimePoint now);
 
-  /// A worker of the round went on at that time: a collective was done, or a step. `step`: the last
-  /// one that it has done; -1: it does not tell.
-  void progressed(std::int64_t step, TimePoint when);
+  /// A worker of the round went on, which may be heard when the round has been told to stop.
+  void progressed(Advance seen);
+  /// Whether a round runs, and was not told to stop.
+  bool runs() const { return round_ && !round_->ended; }
 
   /// Returns a restart that is over and was not told yet, or has waited for its first step for too
   /// long; that one once more when its first step has come after all.
@@ -62,57 +82,73 @@ class RestartClock {
   Goodput goodput(TimePoint now) const;
 
  private:
-  /// How far the training was at a time.
-  struct Step {
-    std::int64_t number = 0;
-    TimePoint at;
+  using Step = Advance::Step;
+
+  /// What was told of the steps of a round.
+  struct Steps {
+    std::optional<Step> first, last;  // `last` is the greatest
+    bool first_is_told = false;       // and not only what was seen first
+    Clock::duration each() const;     // 0: not known
   };
 
-  /// The last round that was sealed.
-  struct Round {
-    bool restarted = false;  // it is not the job's first one
-    TimePoint sealed;
-    int starting = 0;                  // nodes that have not told yet that their workers run
-    std::optional<TimePoint> started;  // all of them
-    std::optional<TimePoint> moved;    // the first sign of progress
-    std::optional<Step> first, last;   // that were told; `last` is the greatest
-    TimePoint workers_ran() const { return started.value_or(sealed); }
-    /// A program whose progress nobody sees trains all the time, as far as one knows.
-    TimePoint training_began() const { return moved.value_or(workers_ran()); }
+  /// The steps that were done once more.
+  struct Lost {
+    std::int64_t steps = 0;
+    Clock::duration time{0};
+    bool at_least = false;
   };
 
-  /// The last restart: under way until it has its round, and then until it was told.
+  /// A restart: under way until it has its round, and then until it was told.
   struct Restart {
     RestartTimes times;
     TimePoint failed, ordered;
     std::optional<TimePoint> stopped;
-    bool has_round = false;
     enum class Told { kNothing, kWithoutStep, kAll } told = Told::kNothing;
     Told knows() const { return times.first_step_ms < 0 ? Told::kWithoutStep : Told::kAll; }
+    /// Returns what was not told yet.
+    std::optional<RestartTimes> tell();
+  };
+
+  /// The last round that was sealed, until nothing of it is alive.
+  struct Round {
+    std::optional<Restart> restart;  // that led to it; nullopt: it is the job's first one
+    TimePoint sealed;
+    int starting = 0;                  // nodes that have not told yet that their workers run
+    std::optional<TimePoint> started;  // all of them
+    std::optional<TimePoint> moved;    // the first sign of progress
+    std::optional<TimePoint> ended;    // it was told to stop, because of what happened then
+    bool ends_startup = false;         // the job's first sign of progress was in it
+    Steps steps;
+    /// Workers that have stayed run at once, and do not wait for those that are started.
+    bool stayed() const { return restart && restart->times.in_place; }
+    TimePoint workers_ran() const { return stayed() ? sealed : started.value_or(sealed); }
+    TimePoint end(TimePoint now) const { return ended ? std::min(*ended, now) : now; }
   };
 
   bool is_of_before(std::int64_t step) const;
-  void finish_round(TimePoint end);
-  void count_lost(const Step& first_after);
-  void keep();
-  std::optional<RestartTimes> tell();
+  void move(TimePoint when, bool told);
+  static void note(Steps& steps, const Advance& seen, TimePoint first_at);
+  void close_round(TimePoint now);
+  void add_lost(Lost& lost, const Steps& steps) const;
+  void keep() { restarts_.back() = round_->restart->times; }
+  TimePoint training_began(TimePoint end) const;
   Clock::duration training_until(TimePoint now) const;
   Clock::duration restarting_until(TimePoint now) const;
 
   TimePoint begun_;
-  std::optional<Round> round_;  // nullopt: none runs
-  std::optional<Restart> restart_;
-  std::optional<Step> last_before_;  // the round before's, until the next one tells a step
-  Clock::duration step_before_{0};   // the time of a step there
+  std::optional<Round> round_;
+  std::optional<Restart> restart_;  // that is under way
+  Steps before_;                    // in the last round before this one which told any
   std::vector<RestartTimes> restarts_;
-  std::optional<RestartTimes> cut_short_;  // a restart that was not told when its round was stopped
+  std::optional<RestartTimes> cut_short_;  // a restart that was not told when its round was over
   std::int64_t restarts_so_far_ = 0;
-  Clock::duration training_{0};    // in rounds that are over
-  Clock::duration restarting_{0};  // in restarts before the last one
-  std::int64_t lost_steps_ = 0;
-  Clock::duration lost_{0};
+  std::int64_t changes_so_far_ = 0;
+  Clock::duration training_{0};             // in rounds that are over
+  Clock::duration restarting_{0};           // in restarts before the last one
+  std::optional<Clock::duration> startup_;  // nullopt: nobody has seen progress, in any round
+  Lost lost_;                               // in rounds that are over
   bool steps_are_told_ = false;
-  bool progress_is_seen_ = false;  // a step or a collective was, in any round
+  bool firsts_are_told_ = false;  // rounds' first steps, so that no other sign of progress counts
 };
 
 }  // namespace ddprun

@@ -1,5 +1,7 @@
 // AgentMachine between its workers and the coordinator: what it tells of their progress, and how it
 // answers when it is asked what they do.
+#include <csignal>
+
 #include "agent/decisions/agent_machine.hpp"
 #include "tests/support/catch.hpp"
 
@@ -60,6 +62,38 @@ TEST_CASE_METHOD(WatchingFixture, "progress goes with the next beat, the last of
   passes(1s);
   CHECK(told<Beat>().size() == 1);
   CHECK(told<Progress>().empty());
+}
+
+TEST_CASE_METHOD(WatchingFixture, "the time of a first step is that of the message, too") {
+  runs();
+  step(WorkerProgressed{{.rank = 0, .step = 9, .first_step = 3, .first_ms = 200}});
+  step(WorkerProgressed{{.rank = 1, .step = 9}});
+  passes(1s);
+  CHECK(told<Progress>().at(0).ranks.at(0).first_ms == 1200);
+  CHECK(told<Progress>().at(0).ranks.at(1).first_ms == -1);
+}
+
+TEST_CASE_METHOD(WatchingFixture, "how far workers came is told before their round ends") {
+  runs();
+  step(WorkerProgressed{{.rank = 0, .step = 2000}});
+  step(WorkerExited{WorkerFailure{.rank = 0}});
+  CHECK(told<Progress>().empty());
+  SECTION("well") { step(WorkerExited{WorkerFailure{.rank = 1}}); }
+  SECTION("with a failure") { step(WorkerExited{WorkerFailure{.rank = 1, .status = {.code = 3}}}); }
+  REQUIRE_FALSE(actions_.empty());
+  const auto* const first = std::get_if<Tell>(&actions_.front());
+  REQUIRE(first != nullptr);
+  REQUIRE(std::holds_alternative<Progress>(first->message));
+  CHECK(std::get<Progress>(first->message).ranks.at(0).step == 2000);
+}
+
+TEST_CASE_METHOD(WatchingFixture,
+                 "a node that is told to stop says how far it came before it goes") {
+  runs();
+  step(StopSignal{SIGTERM});
+  step(WorkerProgressed{{.rank = 0, .step = 7}});
+  step(WorkerExited{WorkerFailure{.rank = 0, .status = {.signal = SIGTERM}}});
+  CHECK(told<Progress>().at(0).ranks.at(0).step == 7);
 }
 
 TEST_CASE_METHOD(WatchingFixture, "the progress of many workers goes in several messages") {

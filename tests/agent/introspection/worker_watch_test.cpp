@@ -63,6 +63,21 @@ TEST_CASE_METHOD(WorkerFixture, "what a worker that stays has done before is no 
   CHECK(trained->groups == std::vector<GroupProgress>{{"0", 9, 9}});
 }
 
+TEST_CASE_METHOD(WorkerFixture, "the first step is told with the time at which it was done") {
+  const auto first = looks({.step = 9, .first_step = 3, .first_at = now + 20ms});
+  REQUIRE(first);
+  CHECK(first->first_step == 3);
+  CHECK(first->first_ms == 980);
+  CHECK_FALSE(looks({.step = 9, .first_step = 3, .first_at = now - 980ms})->first_ms < 1980);
+}
+
+TEST_CASE_METHOD(WorkerFixture, "a worker that stays may begin a round with its last step again") {
+  looks({.step = 4});
+  watch = WorkerWatch{1, {.light = 1s, .deep = 1s, .idle = 5s}, watch.all(4)};
+  CHECK(looks({.step = 4})->step == -1);
+  CHECK(looks({.step = 4, .first_step = 4, .first_at = now})->step == 4);
+}
+
 TEST_CASE_METHOD(WorkerFixture, "who uses no CPU sleeps") {
   at(1, 1);
   const auto asleep = at(1, 1);

@@ -120,20 +120,42 @@ TEST_CASE_METHOD(NewsFixture, "a restart is told with what it cost, as far as it
 
 TEST_CASE_METHOD(NewsFixture, "at the end it is told where the time went, if there were restarts") {
   Goodput goodput{.wall_s = 100, .training_s = 97, .restarts_s = 1, .restarts = 2};
+  goodput.startup_s = 2;
   goodput.goodput_percent = 97;
   CHECK(hears(JobTimes{{}, goodput}) ==
         NewsLines{
             {Level::kWarning,
-             "100.0 s in all, 97.0 s of them in training, 1.0 s in 2 restarts: goodput 97.0 %"}});
+             "100.0 s in all, 2.0 s of start-up, 97.0 s in training, 1.0 s in 2 restarts: goodput "
+             "97.0 %"}});
   goodput.lost_steps = 12;
   goodput.lost_s = 1.5;
   goodput.goodput_percent = 95.5;
   CHECK_THAT(hears(JobTimes{{}, goodput}).front().text,
              contains("in 2 restarts, 12 steps done again (1.5 s): goodput 95.5 %"));
+  goodput.lost_at_least = true;
+  CHECK_THAT(hears(JobTimes{{}, goodput}).front().text,
+             contains("at least 12 steps done again (1.5 s): goodput at most 95.5 %"));
   goodput = {.wall_s = 10, .training_s = 9, .restarts_s = 1, .restarts = 1};
-  CHECK(hears(JobTimes{{}, goodput}).front().text == "10.0 s in all, 1.0 s of them in 1 restart");
+  CHECK(hears(JobTimes{{}, goodput}).front().text ==
+        "10.0 s in all, 1.0 s in 1 restart, without the time to a first step, which is not known");
   goodput = {.wall_s = 10, .training_s = 9};
-  CHECK(hears(JobTimes{{}, goodput}).front().level == Level::kInfo);
+  CHECK(hears(JobTimes{{}, goodput}) == NewsLines{{Level::kInfo, "10.0 s in all"}});
+}
+
+TEST_CASE_METHOD(NewsFixture, "a change of members that loses nothing is not called a restart") {
+  Goodput goodput{.wall_s = 10, .restarts_s = 1.3, .startup_s = 2, .changes = 1};
+  CHECK(hears(JobTimes{{}, goodput}) ==
+        NewsLines{
+            {Level::kWarning, "10.0 s in all, 2.0 s of start-up, 1.3 s in 1 change of members"}});
+  goodput.restarts = 1;
+  CHECK_THAT(hears(JobTimes{{}, goodput}).front().text,
+             contains("1.3 s in 1 restart and 1 change of members"));
+}
+
+TEST_CASE_METHOD(NewsFixture, "a first step that a look has found may be older than the look") {
+  RestartTimes times{.round = 4, .from_round = 3, .reason = "why", .first_step_ms = 1000};
+  times.first_step_seen = true;
+  CHECK_THAT(hears(Restarted{times}).front().text, contains("(why): first step at most 1.0 s"));
 }
 
 TEST_CASE_METHOD(NewsFixture, "a spare is told what it waits for") {

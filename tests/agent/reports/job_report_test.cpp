@@ -118,7 +118,7 @@ TEST_CASE("restarts and goodput are told where they are known") {
       "started_ms": 9.0, "first_step_ms": 1900.0},
       {"round": 3, "from_round": 0, "in_place": false, "awaits_step": false, "reason": "why"}])"));
   CHECK(out["goodput"] == json::parse(R"({"wall_s": 100.0, "training_s": 97.0,
-      "restarts_s": 1.0, "restarts": 2, "lost_steps": 12, "lost_s": 1.5,
+      "restarts_s": 1.0, "restarts": 2, "lost_steps": 12, "lost_s": 1.5, "changes": 0,
       "goodput_percent": 95.5})"));
 }
 

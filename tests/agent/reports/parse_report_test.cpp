@@ -28,7 +28,8 @@ JobReport full_report() {
   report.node_note = "without node h2, which is sick";
   report.past_hangs = {{{.sentence = "they hung", .missing_ranks = "2"}, 1500}, {{}, -1}};
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900, true}, {.round = 3}};
-  report.goodput = Goodput{100, 97, 1, 2, 12, 1.5, 95.5};
+  report.restarts.back().first_step_seen = report.restarts.back().nobody_lost = true;
+  report.goodput = Goodput{100, 97, 1, 2, 12, 1.5, 95.5, 2, 1, true};
   report.changed = SinceGoodRun{
       "2026-11-27T06:13:35Z",
       90,
@@ -45,11 +46,23 @@ TEST_CASE("a report that is read says what was written") {
   CHECK(read.worker == written.worker);
   CHECK(read.past_hangs == written.past_hangs);
   CHECK(read.restarts == written.restarts);
+  CHECK(read.goodput == written.goodput);
   CHECK(read.restart_budget == written.restart_budget);
   CHECK(read.node_note == written.node_note);
   CHECK(read.changed == written.changed);
   CHECK(to_json(read) == to_json(written));
   CHECK(explain_text(read) == explain_text(written));
+}
+
+TEST_CASE("the times in a report of an older release are read as far as it has them") {
+  const auto read = parse_report(R"({"schema": "ddprun.report/1", "outcome": "finished",
+      "restarts": [{"round": 2, "from_round": 1, "reason": "why", "in_place": false}],
+      "goodput": {"wall_s": 10, "training_s": 8, "restarts_s": 1, "restarts": 1, "lost_steps": 0,
+                  "lost_s": 0, "goodput_percent": 80}})");
+  REQUIRE(read.has_value());
+  CHECK(read->restarts == std::vector{RestartTimes{.round = 2, .from_round = 1, .reason = "why"}});
+  CHECK(read->goodput->startup_s == -1);
+  CHECK_THAT(explain_text(*read), contains("10.0 s in all, 8.0 s in training, 1.0 s in 1 restart"));
 }
 
 TEST_CASE("a hang is read with its stacks") {

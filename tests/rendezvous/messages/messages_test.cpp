@@ -271,7 +271,8 @@ bool is_optional(const json& message, const json::json_pointer& field) {
   const std::string path = field.to_string();
   if (path.starts_with("/times/") && path.ends_with("_ms")) return true;
   if (path == "/failure") return message["type"] == "end_job";
-  return path == "/end/failure" || path.ends_with("/awaits_step") || path.ends_with("/lost_steps");
+  return path == "/end/failure" || path.ends_with("/awaits_step") ||
+         path.ends_with("/lost_steps") || path.ends_with("/changes");
 }
 
 // Values that do not fit the field, which is called `name` and has `good` in a message that does.

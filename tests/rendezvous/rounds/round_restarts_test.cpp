@@ -44,9 +44,32 @@ TEST_CASE_METHOD(RestartFixture, "every node is told what a restart cost, once t
   passes(900ms);
   says("a", Progress{2, {{.rank = 0, .still_ms = 400, .step = 7}}});
   const auto told = ordered<Restarted>("a");
-  CHECK(told.times == RestartTimes{2, 1, "rank 1 exited with code 3", 4, 150, 0, 10, 500});
+  RestartTimes times{2, 1, "rank 1 exited with code 3", 4, 150, 0, 10, 500};
+  times.first_step_seen = true;
+  CHECK(told.times == times);
   CHECK(ordered<Restarted>("b") == told);
   CHECK_FALSE(order<Restarted>("a").has_value());
+}
+
+TEST_CASE_METHOD(RestartFixture, "a first step is told with its own time, whenever it is heard") {
+  b_fails(1, 4);
+  restarts(1);
+  passes(900ms);
+  says("a", Progress{2, {{.rank = 0, .step = 90, .first_step = 7, .first_ms = 820}}});
+  const auto told = ordered<Restarted>("a");
+  CHECK(told.times.first_step_ms == Approx(80));
+  CHECK_FALSE(told.times.first_step_seen);
+}
+
+TEST_CASE_METHOD(RestartFixture, "what workers had done is heard while their round is stopped") {
+  says("a", Progress{1, {{.rank = 0, .step = 5, .first_step = 1, .first_ms = 0}}});
+  b_fails(1, 0);
+  says("a", Progress{1, {{.rank = 0, .step = 30, .first_step = 1, .first_ms = 0}}});
+  restarts(1);
+  says("a", Progress{1, {{.rank = 0, .step = 99}}});  // its round is over
+  says("a", Progress{2, {{.rank = 0, .step = 21, .first_step = 21, .first_ms = 0}}});
+  for (const NodeId node : {"a", "b"}) says(node, WorkersFinished{2});
+  CHECK(ordered<JobTimes>("a").goodput.lost_steps == 10);
 }
 
 TEST_CASE_METHOD(RestartFixture, "a restart is told without progress after a while") {
