@@ -84,6 +84,9 @@ inline constexpr std::chrono::milliseconds kShortGrace{3'000};
 /// each get theirs.
 inline constexpr std::chrono::milliseconds kOneAnnouncement{5'000};
 
+/// A coordinator that is there answers to a farewell by then, and the user waits no longer.
+inline constexpr std::chrono::milliseconds kFarewell{500};
+
 /// What ends by itself when the workers have ended, such as Python's resource tracker, has done so
 /// by then.
 inline constexpr std::chrono::milliseconds kEndsByItself{250};

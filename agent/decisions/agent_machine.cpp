@@ -96,10 +96,11 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         const bool has_leader = !agent_.contact->voting_until();
         if (has_leader && !agent_.end && !agent_.held_end) workers_.prepare(m.place, now);
       },
-      [](const Identity&) {},                            // nobody has asked
-      [](const HangFound&) {}, [](const HangOver&) {},   // the user is told
-      [](const VerdictFound&) {},                        // the agent has taken it
-      [](const Restarted&) {}, [](const JobTimes&) {},   // Agent has taken these
+      [](const Identity&) {},                                         // nobody has asked
+      [](const HangFound&) {}, [](const HangOver&) {},                // the user is told
+      [](const VerdictFound&) {},                                     // the agent has taken it
+      [](const Restarted&) {},                                        // as above
+      [&](const JobTimes&) { farewell_ends_ ? exit(now) : void(); },  // the answer to Leave
       [](const StatusPart&) {}, [](const DumpPart&) {},  // Agent hands them to who has asked
       [&](const Inspect& m) {
         if (m.round == workers_.number() && workers_.state() == State::kRunning)
@@ -225,6 +226,7 @@ void AgentMachine::refused(const Refused& answer, TimePoint now) {
 }
 
 void AgentMachine::lose(Loss loss, const std::string& reason, TimePoint now) {
+  if (farewell_ends_) return exit(now);
   if (agent_.contact) finish(search_.lost(loss, reason, now), now);
 }
 
@@ -233,6 +235,7 @@ void AgentMachine::lose(Loss loss, const std::string& reason, TimePoint now) {
 void AgentMachine::request_stop(int signal, TimePoint now) {
   if (stop_requests_.count > 0 && now - stop_requests_.last < kOneRequest) return;
   stop_requests_.last = now;
+  if (farewell_ends_) return exit(now);
   switch (++stop_requests_.count) {
     case 1:
       return exit_with({AgentEnd::Why::kStopSignal, {}, signal, ""}, signal, now);
@@ -273,7 +276,7 @@ void AgentMachine::swept(TimePoint now) {
   const bool looks_elsewhere = search_.aim() == CoordinatorSearch::Aim::kStopWorkers;
   const bool nobody_stays = agent_.end || agent_.held_end;
   if (nobody_stays && goes_on(workers_)) return workers_.stop(SIGTERM, now);
-  if (agent_.end) return exit();
+  if (agent_.end) return exit(now);
   if (looks_elsewhere) {
     self_check_.begin(SelfCheck::For::kWaiting);
     return finish(search_.workers_stopped(now), now);
@@ -314,13 +317,18 @@ void AgentMachine::finish(const CoordinatorSearch::End& end, TimePoint now) {
 void AgentMachine::exit_with(AgentEnd end, int signal, TimePoint now) {
   if (!agent_.end) agent_.end = std::move(end);  // users want to know the first reason
   if (goes_on(workers_)) workers_.stop(signal, now);
-  if (workers_.state() == State::kIdle) exit();
+  if (workers_.state() == State::kIdle) exit(now);
 }
 
-void AgentMachine::exit() {
+/// Where the node has taken part, it hears with the answer where the time of the job has gone.
+void AgentMachine::exit(TimePoint now) {
+  const bool goes = agent_.end->why == AgentEnd::Why::kStopSignal && !farewell_ends_;
+  if (goes) agent_.tell(Leave{"stopped by " + signal_name(agent_.end->signal)});
+  if (goes && agent_.contact && workers_.number() > 0) {
+    farewell_ends_ = now + kFarewell;
+    return;
+  }
   exited_ = true;
-  if (agent_.end->why == AgentEnd::Why::kStopSignal)
-    agent_.tell(Leave{"stopped by " + signal_name(agent_.end->signal)});
   tell_standby();
   agent_.act(Exit{*agent_.end});
 }
@@ -342,11 +350,13 @@ std::optional<TimePoint> AgentMachine::silence_ends() const {
 std::optional<TimePoint> AgentMachine::next_alarm() const {
   if (exited_) return std::nullopt;
   const auto beat_due = agent_.contact ? agent_.contact->beat_due() : std::nullopt;
-  const auto grace_ends = workers_.grace() ? std::optional{workers_.grace()->due()} : std::nullopt;
-  return earlier(self_check_.due(), earlier(grace_ends, earlier(beat_due, silence_ends())));
+  const auto grace_due = workers_.grace() ? std::optional{workers_.grace()->due()} : std::nullopt;
+  return earlier(earlier(farewell_ends_, self_check_.due()),
+                 earlier(grace_due, earlier(beat_due, silence_ends())));
 }
 
 void AgentMachine::alarm(TimePoint now) {
+  if (farewell_ends_ && now >= *farewell_ends_) return exit(now);
   workers_.check_grace(now);
   check_silence(now);
   self_check_.look_again(now);

@@ -62,7 +62,7 @@ class AgentMachine {
   void exit_as_told(TimePoint now);
   void finish(const CoordinatorSearch::End& end, TimePoint now);
   void exit_with(AgentEnd end, int signal, TimePoint now);
-  void exit();
+  void exit(TimePoint now);
 
   void alarm(TimePoint now);
   std::optional<TimePoint> silence_ends() const;
@@ -84,6 +84,8 @@ class AgentMachine {
     TimePoint ends;  // the time for a checkpoint
     std::string reason;
   };
+  std::optional<TimePoint> farewell_ends_;  // the wait for the answer to Leave
+
   std::optional<Announcement> announced_;  // the first one of the scheduler's
 
   struct StopRequests {

@@ -190,7 +190,8 @@ class Run {
     RunEnd end{std::move(*ended),
                {agent->outcome(), record.verdict(), record.hang(), record.times(),
                 record.past_hangs(), spec_.rules.restarts_max, spec_.rules.restarts,
-                record.round() ? record.round()->node_note : "", spec_.logs.torchrun_block},
+                record.round() ? record.round()->node_note : "",
+                record.round() ? record.round()->attempt : 0, spec_.logs.torchrun_block},
                agent->tells_job()};
     signals_->hold();
     agent.reset();  // its signal handlers end with it

@@ -131,11 +131,11 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
     if (!report.verdict)
       if (auto cause = own_cause(end, run, facts)) report.verdict = Verdict{std::move(*cause)};
     report.hang = facts.hang;
-    report.restarts_used = end.job.restarts;
-    report.restarts_max = facts.restarts_max;
-    if (facts.restarts.counted != CountedRestarts::kAll)
-      report.restart_budget = budget_text(facts.restarts_max, facts.restarts);
   }
+  report.restarts_used = std::max(end.job.restarts, facts.restarts_made);
+  report.restarts_max = facts.restarts_max;
+  if (facts.restarts.counted != CountedRestarts::kAll)
+    report.restart_budget = budget_text(facts.restarts_max, facts.restarts);
   if (report.verdict) {
     report.worker = worker_of(end.job, *report.verdict);
     report.log_file = log_file_of(report, facts.outcome);

@@ -25,6 +25,7 @@ struct EndFacts {
   int restarts_max = 0;
   RestartPolicy restarts = {};
   std::string node_note = {};  // the last round's, as StartRound has it
+  int restarts_made = 0;       // before that round, as --max-restarts counts them
   bool torchrun_block = true;  // whether a program may look for it, where no person reads along
 };
 

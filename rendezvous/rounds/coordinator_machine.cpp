@@ -78,8 +78,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
   const auto& [peer, message, address] = event;
   Node* const known = members_.nodes().with_peer(peer);
   if (const auto* const joining = std::get_if<Join>(&message)) {
-    // Job hangs up on one that has joined already.
-    if (known == nullptr) join(peer, *joining, address);
+    if (known == nullptr) join(peer, *joining, address);  // Job hangs up on one that has joined
     return;
   }
   if (known == nullptr) return;  // it was lost while this message was on its way
@@ -302,11 +301,12 @@ void CoordinatorMachine::disconnected(Node& node, const std::string& reason) {
 void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint since,
                               bool in_order) {
   const Phase phase = node.phase();
-  const bool contended = phase == Phase::kContending;
+  if (in_order) observers_.goes(node, out_, now_);
   in_order ? ending_.acknowledge(node) : ending_.lose(node);
   if (phase == Phase::kRunning || phase == Phase::kStopping)
     failures_.lost(node.id(), reason, since, in_order);
-  if (!node.join.witness && !contended) last_loss_ = loss_text(node, members_.nodes(), reason);
+  if (!node.join.witness && phase != Phase::kContending)
+    last_loss_ = loss_text(node, members_.nodes(), reason);
   observers_.lost(node, reason, !ending_.is_over(), rounds_.runs(), now_);
   out_.drop(node.peer(), reason);
   const NodeId id = node.id();

@@ -113,6 +113,10 @@ void Observers::ended(const Roster& nodes, Outbox& out, TimePoint now) {
   chronicle_.ended(now);
 }
 
+void Observers::goes(const Node& node, Outbox& out, TimePoint now) const {
+  out.send(node.peer(), JobTimes{times_.restarts(), times_.goodput(now)});
+}
+
 void Observers::ask_dump(const Node& node, const AskDump& question, const RoundView& round,
                          const Roster& nodes, Outbox& out, TimePoint now) {
   dump_.add(node.peer(), question.question);

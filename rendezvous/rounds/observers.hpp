@@ -54,6 +54,8 @@ class Observers {
   void forget_round() { watch_.end_round(); }
   /// The job ends: nodes are told where the time went.
   void ended(const Roster& nodes, Outbox& out, TimePoint now);
+  /// The node goes in order: it is told where the time has gone so far.
+  void goes(const Roster::Node& node, Outbox& out, TimePoint now) const;
 
   // --- questions ---
 

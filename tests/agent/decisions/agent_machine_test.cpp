@@ -170,7 +170,12 @@ TEST_CASE_METHOD(AgentMachineFixture,
   exits(kStopped);
   tree_is_gone();
   CHECK(told<Leave>().at(0).reason == "stopped by SIGINT");
+  CHECK(took<Exit>().empty());  // it hears first where the time of the job went
+  SECTION("the coordinator answers") { ordered(JobTimes{}); }
+  SECTION("the coordinator does not answer") { passes(kFarewell); }
+  SECTION("the coordinator goes, too") { loses_coordinator(); }
   CHECK(took<Exit>().at(0).end.signal == SIGINT);
+  CHECK(told<Leave>().empty());
   CHECK(told<WorkersFinished>().empty());
 }
 
@@ -230,6 +235,7 @@ TEST_CASE_METHOD(AgentMachineFixture,
   exits(kStopped);
   tree_is_gone();
   CHECK(told<WorkersStopped>().empty());
+  ordered(JobTimes{});
   CHECK(took<Exit>().at(0).end.signal == SIGINT);
 }
 

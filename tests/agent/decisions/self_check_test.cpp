@@ -160,6 +160,9 @@ TEST_CASE_METHOD(CheckedNode, "Ctrl-C ends an agent that looks at its node") {
     runs(1);
     stops(1);
     step(StopSignal{SIGINT});
+    CHECK_FALSE(took<Exit>());  // it waits for the times of the job
+    passes(kOneRequest);
+    step(StopSignal{SIGINT});
     CHECK(took<Exit>());
     step(Checked{2, ""});
     CHECK_FALSE(said<WorkersStopped>());

@@ -111,6 +111,17 @@ TEST_CASE("the worker of the cause is told, with the restarts that it had") {
   CHECK_FALSE(job_report(end, {}, {{}, verdict, {}}).worker);
 }
 
+TEST_CASE("however a job ends, its report has the restarts that it had") {
+  EndFacts facts;
+  facts.restarts_max = 3;
+  facts.restarts_made = 1;
+  const AgentEnd stopped{.why = AgentEnd::Why::kStopSignal, .signal = SIGTERM};
+  CHECK(job_report(stopped, {}, facts).restarts_used == 1);
+  CHECK(job_report(stopped, {}, facts).restarts_max == 3);
+  const AgentEnd finished{.job = {.outcome = JobOutcome::kFinished, .restarts = 2}};
+  CHECK(job_report(finished, {}, facts).restarts_used == 2);
+}
+
 TEST_CASE("the log file is told of a worker that failed, and of one that hung and was stopped") {
   Verdict verdict;
   verdict.cause.ranks = "1";

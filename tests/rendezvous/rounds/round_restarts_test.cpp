@@ -72,6 +72,17 @@ TEST_CASE_METHOD(RestartFixture, "what workers had done is heard while their rou
   CHECK(ordered<JobTimes>("a").goodput.lost_steps == 10);
 }
 
+TEST_CASE_METHOD(RestartFixture, "a node that goes in order is told where the time went so far") {
+  b_fails(1, 0);
+  restarts(1);
+  passes(2s);
+  says("b", Leave{"stopped by SIGTERM"});
+  const auto times = ordered<JobTimes>("b");
+  CHECK(times.goodput.restarts == 1);
+  CHECK(times.restarts.size() == 1);
+  CHECK_FALSE(order<JobTimes>("a").has_value());
+}
+
 TEST_CASE_METHOD(RestartFixture, "a restart is told without progress after a while") {
   b_fails(1, 0);
   restarts(1);
