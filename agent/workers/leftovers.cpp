@@ -42,13 +42,15 @@ asio::awaitable<void> Leftovers::let_end() {
   co_await await_descendants(TimePoint::max(), spared_, is_over);
 }
 
-/// Those that have been told already go on with what they do about it.
+/// Those that have been told already go on with what they do about it. One that has no handler has
+/// missed it, or it would not be alive: a shell forgets the signal that comes while it forks.
 void Leftovers::tell() const {
   std::string names;
   for (const pid_t pid : children_but(spared_())) {
     const pid_t group = getpgid(pid);
-    if (std::ranges::count(told_groups_, group) > 0) continue;
-    if (const auto facts = read_process(pid); facts && names.size() < kNamesMax)
+    const bool was_told = std::ranges::count(told_groups_, group) > 0;
+    if (was_told && handles_signal(pid, SIGTERM)) continue;
+    if (const auto facts = read_process(pid); facts && !was_told && names.size() < kNamesMax)
       names += (names.empty() ? "" : ", ") + std::to_string(pid) + " (" + facts->name + ")";
     kill(group == pid ? -pid : pid, SIGTERM);
   }

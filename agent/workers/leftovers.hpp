@@ -19,7 +19,7 @@ class Leftovers {
 
   /// Nobody of the round that begins has been told to end.
   void begin_round() { told_groups_.clear(); }
-  /// That process group has got SIGTERM, so no process of it gets another one.
+  /// That process group has got SIGTERM, so no process of it that handles it gets another one.
   void note_told(pid_t group) { told_groups_.push_back(group); }
 
   /// Resolves when all children but the spared ones have ended and are reaped. Those that do not

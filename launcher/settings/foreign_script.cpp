@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 15> kForeignInterpreters{
 std::string interpreter_in(std::string_view first_line) {
   std::istringstream words{std::string{first_line.substr(2)}};
   for (std::string word; words >> word;) {
-    const std::string name = word.substr(word.rfind('/') + 1);  // npos + 1 is 0
+    std::string name = word.substr(word.rfind('/') + 1);  // npos + 1 is 0
     if (name == "env" || word.starts_with('-') || word.find('=') != std::string::npos) continue;
     return name;
   }

@@ -296,6 +296,19 @@ TEST_CASE_METHOD(WorkerSetFixture, "what ignores SIGTERM is waited for until its
   CHECK_FALSE(has_children());
 }
 
+TEST_CASE_METHOD(WorkerSetFixture, "what has missed SIGTERM gets another one") {
+  shell(
+      "sh -c 'trap \"trap - TERM; echo missed it; exec sleep 1000\" TERM; echo left it; "
+      "while :; do sleep 0.01; done' & sleep 1000");
+  start();
+  wait_for_output("left it");
+  set().signal(SIGTERM, /*to_stop=*/true);
+  wait_for_output("missed it");
+  wait_for_ends(1);
+  sweep();
+  CHECK_FALSE(has_children());
+}
+
 TEST_CASE_METHOD(WorkerSetFixture, "its time may be over before a sweep has begun") {
   shell("sh -c 'trap \"\" TERM; echo left it; exec sleep 1000' & sleep 1000");
   start();
