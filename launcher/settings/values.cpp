@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/ip/address_v6.hpp>
 #include <cctype>
 #include <csignal>
 #include <cstring>
@@ -21,7 +22,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr double kSecondsMax = 30.0 * 86'400;
-constexpr int kColonsOfFullAddress = 6;  // an address of IPv6 whose end is written as IPv4 has 6
 
 std::optional<Streams> streams(std::string_view text) {
   if (text.size() != 1 || text[0] < '0' || text[0] > '3') return std::nullopt;
@@ -192,18 +192,15 @@ Result<NodeRange> parse_nodes(const Setting& setting) {
 }
 
 bool is_host_name(std::string_view text) {
-  const std::string_view name = text.substr(0, text.find('%'));  // behind it is an interface
-  const bool is_ipv6 = name.find(':') != std::string_view::npos;
-  const auto fits = [&](unsigned char c) {
-    if (is_ipv6) return std::isxdigit(c) != 0 || c == ':' || c == '.';
-    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view{"-._:%"}.find(static_cast<char>(c)) != std::string_view::npos;
   };
-  const auto fits_interface = [](unsigned char c) { return std::isgraph(c) != 0 && c != '/'; };
-  const bool complete = name.find("::") != std::string_view::npos ||
-                        std::ranges::count(name, ':') >= kColonsOfFullAddress;
-  return !name.empty() && name.front() != '-' && std::ranges::all_of(name, fits) &&
-         (is_ipv6 ? complete : name == text) &&
-         std::ranges::all_of(text.substr(name.size()), fits_interface);
+  if (text.empty() || text.front() == '-' || !std::ranges::all_of(text, fits)) return false;
+  boost::system::error_code no_address;
+  if (text.find_first_of(":%") != std::string_view::npos)
+    boost::asio::ip::make_address_v6(std::string{text}, no_address);
+  return !no_address;
 }
 
 Result<void> check_host_names(const Settings& settings,

@@ -59,5 +59,5 @@ says err "--same-failure-limit has no effect: there are no restarts (--max-resta
 
 # What is no budget is said with what is one.
 run 2 --standalone --max-restarts 3/week --no-python true
-says err "--max-restarts '3/week': expected a whole number from 0 up (3)"
+says err "--max-restarts '3/week': expected N, N/TIME or N@progress: 3, 3/1h, 3@progress"
 nothing_left
