@@ -33,7 +33,7 @@ EOF
 make_python() {
   mkdir -p "$scratch/$1/bin" "$scratch/$1/lib/torch"
   : >"$scratch/$1/lib/torch/__init__.py"
-  printf "__version__ = '%s+cu128'\ncuda: str = '12.8'\n" "$2" >"$scratch/$1/lib/torch/version.py"
+  printf "__version__ = '%s+cpu'\ncuda: Optional[str] = None\n" "$2" >"$scratch/$1/lib/torch/version.py"
   printf '#!/bin/sh\nPYTHONPATH=%s exec %s "$@"\n' "$scratch/$1/lib" \
     "$(python3 -c 'import sys; print(sys.executable)')" >"$scratch/$1/bin/python3"
   chmod +x "$scratch/$1/bin/python3"

@@ -76,7 +76,7 @@ without_start
 make_python other 2.10.0
 with_start "PATH=$scratch/other/bin:\$PATH"
 doctor 1 $all
-finds_only "failed same-torch on h3: torch 2.10.0\+cu128, and 2.11.0\+cu128 on h1, h2 and h4"
+finds_only "failed same-torch on h3: torch 2.10.0\+cpu, and 2.11.0\+cpu on h1, h2 and h4"
 without_start
 
 echo 'print("other")' >"$scratch/other.py"
