@@ -6,6 +6,7 @@
 
 #include "agent/reports/hang_text.hpp"
 #include "agent/reports/times_text.hpp"
+#include "base/counted.hpp"
 #include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {
@@ -101,8 +102,7 @@ std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
     lines.push_back(of_job(
         fmt::format("restart {}: {}", restart_number_text(round.attempt, restarts_max_, restarts_),
                     in_place_ ? text_in_place(round, workers_)
-                              : fmt::format("starting {} worker{} again", round.world_size,
-                                            round.world_size == 1 ? "" : "s"))));
+                              : "starting " + counted(round.world_size, "worker") + " again")));
   in_place_ = false;
   attempt_ = round.attempt;
   if (!round.node_note.empty()) lines.push_back(of_job(round.node_note));

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
+#include "base/counted.hpp"
 
 namespace ddprun {
 
@@ -13,17 +13,12 @@ std::string duration(double ms) {
   return fmt::format("{:.{}f} ms", ms, ms < 10 ? 1 : 0);
 }
 
-std::string count(std::int64_t number, const char* one, const char* many) {
-  return fmt::format("{} {}", number, number == 1 ? one : many);
-}
-
 /// "1.0 s in 2 restarts and 1 change of members"; "" where there was neither.
 std::string in_restarts(const Goodput& times) {
   std::string what;
-  if (times.restarts > 0) what = count(times.restarts, "restart", "restarts");
+  if (times.restarts > 0) what = counted(times.restarts, "restart");
   if (times.changes > 0)
-    what += (what.empty() ? "" : " and ") +
-            count(times.changes, "change of members", "changes of members");
+    what += (what.empty() ? "" : " and ") + counted(times.changes, "change") + " of members";
   if (what.empty()) return "";
   const bool has_first_steps = times.startup_s >= 0 || times.goodput_percent >= 0;
   return fmt::format(
@@ -34,7 +29,7 @@ std::string in_restarts(const Goodput& times) {
 std::string steps_again(const Goodput& times) {
   if (times.lost_steps <= 0) return "";
   return fmt::format("{}{} done again ({:.1f} s)", times.lost_at_least ? "at least " : "",
-                     count(times.lost_steps, "step", "steps"), times.lost_s);
+                     counted(times.lost_steps, "step"), times.lost_s);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <tuple>
 
+#include "base/counted.hpp"
 #include "base/cut_text.hpp"
 #include "base/printable.hpp"
 #include "base/rank_list.hpp"
@@ -91,8 +92,8 @@ std::string summary(const JobStatus& status, const TextStyle& style) {
     text += fmt::format(", waits for nodes: {} there, {} needed", status.nodes.size(),
                         status.nodes_min);
   if (status.round > 0)
-    text += fmt::format(", round {}, attempt {}, {} restart{} left", status.round, status.attempt,
-                        status.restarts_left, status.restarts_left == 1 ? "" : "s");
+    text += fmt::format(", round {}, attempt {}, {} left", status.round, status.attempt,
+                        counted(status.restarts_left, "restart"));
   text += "\n";
   std::string facts;
   const auto add = [&](const std::string& fact) { facts += (facts.empty() ? "  " : ", ") + fact; };

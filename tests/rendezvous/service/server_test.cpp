@@ -2,17 +2,14 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/read.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include "base/start_coroutine.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/service/client.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
