@@ -247,7 +247,10 @@ void Elected::begin_job(TimePoint now) {
 
 // --- the round ---
 
+/// Before the first round nobody could elect another leader. Its lease goes by the followers that
+/// it has itself.
 RoundTerms Elected::begin_round(int round, const std::vector<NodeId>& members, TimePoint now) {
+  const bool is_first = !term_.quorum().exists();
   term_.lease.set_until(quorum_ends(term_));
   RoundTerms terms{.epoch = term_.epoch,
                    .lease_ms = term_.lease.grant_ms(now),
@@ -269,6 +272,10 @@ RoundTerms Elected::begin_round(int round, const std::vector<NodeId>& members, T
     Voter& voter = *term_.voters.find(members[i]);
     voter.rank = voter.state.proposed.rank = static_cast<int>(i);
     voter.state.proposed.member = true;
+  }
+  if (is_first) {
+    term_.lease.set_until(quorum_ends(term_));
+    terms.lease_ms = term_.lease.grant_ms(now);
   }
   return terms;
 }

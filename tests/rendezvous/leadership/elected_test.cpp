@@ -29,5 +29,12 @@ TEST_CASE_METHOD(ElectedFixture, "a beat of a node that has no vote here changes
   CHECK(leader_.committed().version == ConfigurationVersion{1, 1});
 }
 
+TEST_CASE_METHOD(ElectedFixture, "workers of the first round live no longer than its followers") {
+  step(VoterJoined{.node = "a"});
+  const auto begins = kStart + kTimeout / 5;
+  CHECK(leader_.begin_round(1, {"a"}, begins).lease_ms == (kTimeout - kTimeout / 5).count());
+  CHECK(leader_.answer(begins).lease_ms == (kTimeout - kTimeout / 5).count());
+}
+
 }  // namespace
 }  // namespace ddprun
