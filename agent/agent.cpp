@@ -29,12 +29,6 @@ using asio::use_awaitable;
 constexpr std::chrono::milliseconds kInspectionPatience{700};
 constexpr std::chrono::milliseconds kInspectionPatienceMax{10'000};
 
-std::string lost_hint(const LaunchSpec& spec) {
-  if (spec.meeting.nodes_max != 2) return "";
-  return "; where that was the other one of two nodes, the job goes on with a witness (`ddprun "
-         "server` on a third machine, named by --rdzv-endpoint)";
-}
-
 /// The first one is reached where the run has found it.
 std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) {
   std::vector<std::string> places;
@@ -58,7 +52,6 @@ AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
           .checkpoint_signal = spec.preemption.checkpoint_signal,
           .hears_workers = !node.control.empty(),
           .endpoint = text_of(run.coordinator),
-          .lost_hint = lost_hint(spec),
           .places = places_of(spec, run),
           .find_successor = has_registry ? FindSuccessor::kInRegistry : FindSuccessor::kAmongNodes,
           .counts_silence = !alone,

@@ -55,9 +55,8 @@ struct AgentRules {
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   std::chrono::milliseconds preempt_timeout_after_sigterm{20'000};  // when SIGTERM announces it
   int checkpoint_signal = SIGUSR1;                                  // asks a worker for one
-  bool hears_workers = true;   // those that can stay are heard, and so may wait parked
-  std::string endpoint;        // where this node reaches the job's coordinator, as HOST:PORT
-  std::string lost_hint = {};  // advice when the coordinator is lost for good
+  bool hears_workers = true;  // those that can stay are heard, and so may wait parked
+  std::string endpoint;       // where this node reaches the job's coordinator, as HOST:PORT
   /// Where it may be, too, in the order in which they are tried; that one first. Empty: there only.
   std::vector<std::string> places = {};
   FindSuccessor find_successor = FindSuccessor::kAmongNodes;

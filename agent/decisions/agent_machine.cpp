@@ -134,7 +134,7 @@ void AgentMachine::note(const CoordinatorMessage& order) {
   };
   if (const auto* start = std::get_if<StartRound>(&order)) {
     hear_members(*start);
-    if (start->epoch > 0) agent_.witnessed = false;
+    if (start->epoch > 0) agent_.extra_voter.clear();
     if (agent_.keeps_workers) agent_.follower.note_assignment(*start);
     if (agent_.keeps_workers || start->epoch > 0)
       agent_.contact->grant(start->lease_ms, agent_.rules.heartbeat_timeout);
@@ -144,7 +144,7 @@ void AgentMachine::note(const CoordinatorMessage& order) {
   if (const auto* prepare = std::get_if<Prepare>(&order)) hear_members(prepare->waits);
   if (const auto* voters = std::get_if<Reconfigure>(&order)) {
     agent_.follower.hear(*voters);
-    agent_.witnessed = voters->witnessed;
+    agent_.extra_voter = voters->witnessed ? "the witness" : voters->spare_votes ? "a spare" : "";
   }
 }
 

@@ -140,8 +140,7 @@ CoordinatorSearch::End CoordinatorSearch::unreachable(const CoordinatorUnreachab
     if (event.refused) note_gone(agent_, reaching_, now);
     return try_next(now);
   }
-  const std::string hint = met_ && event.refused ? agent_.rules.lost_hint : "";
-  return AgentEnd{met_ ? Why::kCoordinatorLost : Why::kNoCoordinator, {}, 0, event.reason + hint};
+  return AgentEnd{met_ ? Why::kCoordinatorLost : Why::kNoCoordinator, {}, 0, event.reason};
 }
 
 CoordinatorSearch::End CoordinatorSearch::give_up_candidate(TimePoint now) {

@@ -10,17 +10,19 @@ using Why = AgentEnd::Why;
 
 namespace {
 
-/// Nobody of that many voters, of which one may be a `witness`, was elected within that time.
-AgentEnd in_vain(int voters, bool witness, milliseconds patience) {
+/// Nobody of that many voters, of which one may be no node of the round, was elected within that
+/// time.
+AgentEnd in_vain(int voters, const std::string& extra_voter, milliseconds patience) {
   const std::string time = "for " + std::to_string(patience.count() / 1000) + " s nobody had ";
   std::string why = "the coordinator is lost, and ";
   if (voters < 3)
     why += "of " + std::to_string(voters) +
-           " nodes the rest is no majority that could go on: that takes three nodes, or a witness "
-           "(`ddprun server` on a third machine, named by --rdzv-endpoint)";
-  else if (witness)
-    why += time + "more than half of the votes of " + std::to_string(voters - 1) +
-           " nodes and the witness";
+           " nodes the rest is no majority that could go on: that takes three nodes, two and a "
+           "spare, or two and a witness (`ddprun server` on a third machine, named by "
+           "--rdzv-endpoint)";
+  else if (!extra_voter.empty())
+    why += time + "more than half of the votes of " + std::to_string(voters - 1) + " nodes and " +
+           extra_voter;
   else
     why += time + "the votes of more than half of the " + std::to_string(voters) + " nodes";
   return {Why::kCoordinatorLost, {}, 0, std::move(why)};
@@ -57,7 +59,7 @@ SuccessorSearch::Next AmongNodes::next(Turns& turns, milliseconds pause, TimePoi
   const bool alone = nodes < 3 && turns.all_refuse();
   const auto patience = alone ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
   const auto searched = now - turns.since();
-  if (searched >= patience) return in_vain(nodes, agent_.witnessed, patience);
+  if (searched >= patience) return in_vain(nodes, agent_.extra_voter, patience);
   const Turns::Try next = turns.next();
   if (agent_.held_end && (turns.all_gone() || searched >= agent_.rules.heartbeat_timeout))
     return AgentEnd{Why::kJobEnded, *agent_.held_end, 0, ""};

@@ -8,10 +8,9 @@ namespace {
 
 /// How it is decided who coordinates a job whose nodes meet so.
 LeadershipRules::Kind leadership_of(const Meeting& meeting) {
-  if (meeting.nodes_max == 1) return LeadershipRules::Kind::kOneNode;
+  if (meeting.nodes_max == 1) return LeadershipRules::Kind::kAlone;
   if (meeting.etcd) return LeadershipRules::Kind::kEtcd;
-  const bool may_vote = has_majority_without_one(meeting.nodes_max) || !meeting.places.empty();
-  return may_vote ? LeadershipRules::Kind::kElected : LeadershipRules::Kind::kAlone;
+  return LeadershipRules::Kind::kElected;
 }
 
 /// Whether the coordinator may be a `ddprun server`, which asks agents whether they are alive.

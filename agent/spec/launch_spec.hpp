@@ -167,9 +167,6 @@ struct RunFacts {
   std::uint16_t own_port = 0;
 };
 
-/// Whether the other nodes are a majority when the coordinator's is lost.
-constexpr bool has_majority_without_one(int nodes_max) { return nodes_max >= 3; }
-
 /// How this node stands by where another one coordinates the job.
 Standby standby_of(const LaunchSpec& spec);
 

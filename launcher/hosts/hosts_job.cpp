@@ -72,7 +72,7 @@ class HostsInterpreter {
     }
     job_.rules.nodes_min = job_.start.nodes_min = nodes.min;
     job_.start.nodes_max = nodes.max;
-    job_.rules.has_successors = has_majority_without_one(nodes.max);
+    job_.rules.has_successors = nodes.max >= 2 && hosts >= 3;  // a spare votes with two
     const Setting& workers = settings_["nproc-per-node"];
     if (workers.text.find(',') == std::string::npos) return {};
     const auto counts = parse_counts(workers, kWorkersPerNodeMax);

@@ -65,7 +65,7 @@ LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {
       },
       [&](const VoterAware& e) { knows(e.node, term_.quorum().proposed.version); },
       [&](const VoterVoted& e) { voted(e, now); },
-      [&](const WitnessAnswered&) { term_.witness.answered(term_.voters); },
+      [&](const WitnessAnswered&) { term_.extra.answered(term_.voters); },
       [&](const HigherEpoch& e) { step_down(e); },
       [&](const AgentFollows& e) { followed_ = e.leader; },
       [&](const LeadersFound& e) {
@@ -76,10 +76,10 @@ LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {
         term_.former.gather(now);
       },
       [&](const RoundWanted& e) {
-        if (term_.witness.id().empty()) return;
+        if (term_.extra.witness().empty()) return;
         const bool alone = !term_.quorum().exists() || nodes_elect_alone(term_);
-        auto told = term_.witness.tell_attempt(e.attempt(), alone, view_.round, term_.voters);
-        if (told) actions_.push_back(TellVoter{term_.witness.id(), std::move(*told)});
+        auto told = term_.extra.tell_attempt(e.attempt(), alone, view_.round, term_.voters);
+        if (told) actions_.push_back(TellVoter{term_.extra.witness(), std::move(*told)});
       },
       [&](const JobEnded&) { over_ = true; }, [&](const Passed& e) { passed(e.view, now); },
       [](const ElectedByEtcd&) {}, [](const LeaseHeld&) {}, [](const MembersWritten&) {},
@@ -96,7 +96,7 @@ std::optional<TimePoint> Elected::next_tick() const {
     consider(term_.former.next_change(now_));
     if (term_.lease.look_due() > now_) consider(term_.lease.look_due());
   }
-  if (!over_ && wants_witness(term_, rules_.places)) consider(term_.witness.next_invitation());
+  if (!over_ && wants_witness(term_, rules_.places)) consider(term_.extra.next_invitation());
   if (term_.leads && !term_.announced.empty()) consider(term_.announce_due);
   return next;
 }
@@ -115,7 +115,7 @@ void Elected::joined(const VoterJoined& event, TimePoint now) {
   }
   Voter& kept = term_.voters.put(std::move(voter));
   if (kept.state.colocated) term_.colocated = kept.id;
-  if (kept.witness) term_.witness.take(kept.id);
+  if (kept.witness) term_.extra.take(kept.id);
   term_.former.hear(kept.state, now);
   ballot_.recount();
   if (event.resumed) return;
@@ -133,11 +133,11 @@ void Elected::left(const VoterLeft& event) {
   if (gives_up_vote) ++term_.left;
   term_.commitment.lose(*voter);
   if (voter->id == term_.colocated) term_.colocated.clear();
-  term_.witness.leave(voter->id);
+  term_.extra.leave(voter->id);
   term_.voters.remove(event.node);
   ballot_.recount();
   if (event.in_order && is_deserted(term_))
-    actions_.push_back(TellVoter{term_.witness.id(), Dismiss{}});
+    actions_.push_back(TellVoter{term_.extra.witness(), Dismiss{}});
 }
 
 void Elected::hear_undecided(Voter& voter) {
@@ -264,7 +264,7 @@ RoundTerms Elected::begin_round(int round, const std::vector<NodeId>& members, T
     term_.successor_ids.push_back(members[static_cast<std::size_t>(successor.rank)]);
   term_.round_nodes = static_cast<int>(members.size());
   term_.gathers = false;
-  term_.witness.begin_round();
+  term_.extra.begin_round();
   term_.commitment.propose({{term_.epoch, round}, term_.round_nodes, false}, term_.voters);
   ballot_.recount();
   term_.voters.for_each([](Voter& voter) { voter.rank = -1; });
@@ -298,28 +298,25 @@ void Elected::passed(const RoundView& view, TimePoint now) {
   if (std::exchange(view_, view).spares != view.spares)
     for (const NodeId& id : term_.successor_ids) actions_.push_back(TellVoter{id, answer(now_)});
   if (const auto endpoints = first_.ask(now)) actions_.push_back(AskLeaders{*endpoints});
-  if (!over_) call_witness(now);
+  if (!over_) {
+    call_witness(now);
+    if (choose_extra_voter(term_, view_, now, actions_)) ballot_.recount();
+  }
   if (term_.leads && !term_.announced.empty() && now >= term_.announce_due) {
     term_.announce_due = now + kAnnouncePause;
     actions_.push_back(AnnounceLeader{term_.epoch, term_.endpoint, term_.announced});
   }
 }
 
-/// Invites a witness, lets it vote, and drops one that nobody needs: the last node that had a vote
-/// here has gone.
+/// Invites a witness, and drops one that nobody needs: the last node that had a vote here has gone.
 void Elected::call_witness(TimePoint now) {
-  WitnessSeat& witness = term_.witness;
-  if (!term_.leads && !witness.id().empty() && term_.voters.size() == 1)
-    actions_.push_back(DropWitness{witness.id(), "nobody else votes here"});
+  ExtraVoter& extra = term_.extra;
+  if (!term_.leads && !extra.witness().empty() && term_.voters.size() == 1)
+    actions_.push_back(DropWitness{extra.witness(), "nobody else votes here"});
   const bool wanted = wants_witness(term_, rules_.places);
-  if (witness.invites(wanted, term_.leads, now))
+  if (extra.invites(wanted, term_.leads, now))
     actions_.push_back(
         InviteWitnesses{other_places(rules_), invitation(term_, rules_, view_.round)});
-  if (!view_.runs || !witness.wants_change(term_.round_nodes, term_.voters, now)) return;
-  if (view_.members < term_.round_nodes || !term_.voters.all_connected() || !has_quorum(term_, now))
-    return witness.put_change_off(rules_.heartbeat_timeout, now);
-  revise(term_, witness.wanted_voter(term_.round_nodes, term_.voters), actions_);
-  ballot_.recount();
 }
 
 // --- answers ---
@@ -334,7 +331,7 @@ bool Elected::may(Deed deed, TimePoint now) {
   });
   if (!holds) return false;
   const bool ends = deed == Deed::kFinishRound || deed == Deed::kEndJob;
-  return begins ? term_.witness.knows_attempt(voters) : !ends || witness_knows_round(term_);
+  return begins ? term_.extra.knows_attempt(voters) : !ends || witness_knows_round(term_);
 }
 
 bool Elected::has_lost_quorum(TimePoint now) {
@@ -356,7 +353,7 @@ Beat Elected::answer(TimePoint now) const {
           .revision = committed.version.revision,
           .committed_nodes = committed.voters,
           .lease_ms = term_.lease.grant_ms(now),
-          .spares = view_.spares};
+          .spares = std::max(view_.spares - (term_.extra.is_spare() ? 1 : 0), 0)};
 }
 
 Leader Elected::leader() const {
@@ -378,8 +375,8 @@ bool Elected::knows_last_round(const NodeId& node) const {
          voter->state.proposed.version == term_.quorum().proposed.version;
 }
 
-NodeId Elected::voting_witness() const {
-  return term_.quorum().is_joint() ? NodeId{} : term_.witness.voting();
+NodeId Elected::extra_voter() const {
+  return term_.quorum().is_joint() ? NodeId{} : term_.extra.voting();
 }
 
 }  // namespace ddprun

@@ -40,7 +40,7 @@ class Elected final : public Leadership {
   Outlives outlives(const NodeId& node) const override;
   bool holds_ends() const override { return true; }
   bool knows_last_round(const NodeId& node) const override;
-  NodeId voting_witness() const override;
+  NodeId extra_voter() const override;
 
  private:
   void joined(const VoterJoined& event, TimePoint now);

@@ -70,7 +70,7 @@ void Follower::hear(const Spare& round) {
   state_.leader_is_member = false;
 }
 
-/// Others vote in the round that it was told of last, or in one of which a witness hears only now.
+/// Others vote in the round that it was told of last, or in one of which it hears only now.
 void Follower::hear(const Reconfigure& round) {
   if (round.round.version > state_.proposed.version) state_.proposed = round.round;
   state_.leader_is_member = round.leader_is_member;
@@ -95,10 +95,14 @@ void Follower::note_assignment(const StartRound& round) {
 
 /// Only the version of the committed configuration and its number of voters are told: whether it
 /// was a member, it knows itself. One that was none has to know of it, too: without its members
-/// nobody is elected.
+/// nobody is elected. A spare that joins again is told of its round anew, and may vote in a later
+/// revision of that.
 void Follower::note_round(const Configuration& proposed, Configuration committed) {
-  const Configuration before = std::exchange(state_.proposed, proposed);
-  gone_.clear();
+  const Configuration before = state_.proposed;
+  if (proposed.version > before.version) {
+    state_.proposed = proposed;
+    gone_.clear();
+  }
   committed.member = false;
   committed.rank = -1;
   for (const Configuration& known : {before, proposed})

@@ -29,16 +29,6 @@ int rank_among(const std::vector<NodeId>& members, const NodeId& node) {
   return found == members.end() ? -1 : static_cast<int>(found - members.begin());
 }
 
-namespace {
-
-/// The one node of the job is in this process. However busy the machine is, it is not lost.
-class OneNodeLed final : public Leadership {
- public:
-  bool counts_silence() const override { return false; }
-};
-
-}  // namespace
-
 LeadershipActions Leadership::step(const LeadershipEvent& event, TimePoint) {
   const auto* const joined = std::get_if<VoterJoined>(&event);
   if (joined == nullptr || joined->resumed) return {};
@@ -51,8 +41,6 @@ std::unique_ptr<Leadership> make_leadership(const LeadershipRules& rules) {
   switch (rules.kind) {
     case LeadershipRules::Kind::kAlone:
       return std::make_unique<Leadership>();
-    case LeadershipRules::Kind::kOneNode:
-      return std::make_unique<OneNodeLed>();
     case LeadershipRules::Kind::kElected:
       return std::make_unique<Elected>(rules);
     case LeadershipRules::Kind::kEtcd:

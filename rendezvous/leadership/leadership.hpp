@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "rendezvous/leadership/extra_voter.hpp"
 #include "rendezvous/leadership/leadership_rules.hpp"
 #include "rendezvous/leadership/round_recovery.hpp"
 #include "rendezvous/leadership/voter_table.hpp"
@@ -71,6 +72,7 @@ struct RoundView {        // as it is now
   bool runs = false;
   int members = 0;        // nodes of the round that are here
   int spares = 0;         // nodes that wait for a place in it
+  FirstSpare first_spare = {};
 };
 struct GatheringBegun {};                                // nodes are waited for
 struct RoundWanted {                                     // enough nodes are ready
@@ -183,8 +185,6 @@ class Leadership {
   virtual Beat answer(TimePoint now) const;
 
   virtual Outlives outlives(const NodeId&) const { return Outlives::kNo; }
-  /// Whether silence shows that a node is lost.
-  virtual bool counts_silence() const { return true; }
   /// Whether all nodes must have heard of the job's end before one may go.
   virtual bool holds_ends() const { return false; }
   /// Whether who misses that finds out later. Else nobody may go before all members have heard.
@@ -193,8 +193,8 @@ class Leadership {
   virtual bool all_follow() const { return true; }
   /// Whether what the node knows of the job's end counts: it knows the last round.
   virtual bool knows_last_round(const NodeId&) const { return false; }
-  /// The witness that votes; "": none does.
-  virtual NodeId voting_witness() const { return {}; }
+  /// The witness or the spare that votes beside the nodes of the round; "": nobody does.
+  virtual NodeId extra_voter() const { return {}; }
   /// The round that goes on after this coordinator was started again; null: none ever does.
   virtual RoundRecovery* recovery() { return nullptr; }
 };

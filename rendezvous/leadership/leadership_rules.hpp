@@ -11,8 +11,7 @@ namespace ddprun {
 
 struct LeadershipRules {
   enum class Kind {
-    kAlone,    // nobody can follow this coordinator
-    kOneNode,  // as above, and the job's one node is in this process: neither can lose the other
+    kAlone,    // nobody can follow this coordinator: the job's one node is in its process
     kElected,  // the nodes vote for a successor
     kEtcd,     // an etcd decides
     kServer,   // a `ddprun server` coordinates, which may be started again

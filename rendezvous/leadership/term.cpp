@@ -51,11 +51,11 @@ void admit(Term& term, Voter& voter, LeadershipActions& actions) {
   actions.push_back(AdmitVoter{voter.id});
 }
 
-void revise(Term& term, const NodeId& witness, LeadershipActions& actions) {
-  Configuration round{term.quorum().proposed.version, term.round_nodes + (witness.empty() ? 0 : 1),
+void revise(Term& term, const NodeId& extra, LeadershipActions& actions) {
+  Configuration round{term.quorum().proposed.version, term.round_nodes + (extra.empty() ? 0 : 1),
                       false};
   ++round.version.revision;
-  term.witness.change(witness);
+  term.extra.change(term.voters.find(extra));
   const std::string awaited = term.commitment.awaited(term.voters);
   const Voter* const own = term.voters.find(term.colocated);
   const bool leader_is_member = own != nullptr && own->rank >= 0;
@@ -63,9 +63,12 @@ void revise(Term& term, const NodeId& witness, LeadershipActions& actions) {
   term.voters.for_each([&](Voter& voter) {
     if (!voter.follows()) return;
     Configuration& known = voter.state.proposed;
-    known.member = voter.rank >= 0 || voter.id == witness;
+    known.member = voter.rank >= 0 || voter.id == extra;
     if (known.member) known.rank = voter.rank >= 0 ? voter.rank : term.round_nodes;
-    Reconfigure message{known, !witness.empty(), leader_is_member};
+    Reconfigure message{.round = known,
+                        .witnessed = !extra.empty() && !term.extra.is_spare(),
+                        .leader_is_member = leader_is_member,
+                        .spare_votes = term.extra.is_spare()};
     message.round.awaited = awaited;
     actions.push_back(TellVoter{voter.id, std::move(message)});
   });
@@ -90,12 +93,13 @@ Leader leader_lost(const Term& term) {
 }
 
 bool is_deserted(const Term& term) {
-  const int nodes = term.quorum().committed.voters - (term.witness.voting().empty() ? 0 : 1);
-  return term.leads && !term.witness.id().empty() && term.voters.size() == 1 && term.left >= nodes;
+  const int nodes = term.quorum().committed.voters - (term.extra.voting().empty() ? 0 : 1);
+  return term.leads && !term.extra.witness().empty() && term.voters.size() == 1 &&
+         term.left >= nodes;
 }
 
 bool wants_witness(const Term& term, const std::vector<std::string>& places) {
-  if (places.size() < 2 || !term.witness.id().empty()) return false;
+  if (places.size() < 2 || !term.extra.witness().empty()) return false;
   return term.leads || (term.quorum().exists() && !term.colocated.empty());
 }
 
@@ -104,6 +108,24 @@ InviteWitness invitation(const Term& term, const LeadershipRules& rules, int rou
   return {rules.run_id, term.leads ? term.epoch : 0,
           std::max(round, term.quorum().proposed.version.round),
           own != nullptr ? own->standby : term.endpoint, rules.join_timeout.count()};
+}
+
+bool choose_extra_voter(Term& term, const RoundView& round, TimePoint now,
+                        LeadershipActions& actions) {
+  ExtraVoter& extra = term.extra;
+  if (!round.runs || !extra.is_due(now)) return false;
+  const bool none_waits = round.spares == 0;
+  const NodeId wanted =
+      extra.wanted(term.round_nodes, term.voters, none_waits ? FirstSpare{} : round.first_spare);
+  const bool stays = wanted == extra.voting();
+  if (stays && (none_waits || !wanted.empty())) return false;
+  const bool all_here = round.members >= term.round_nodes && term.voters.all_connected();
+  if (stays || !all_here || !has_quorum(term, now)) {
+    extra.put_off(term.timeout, now);
+    return false;
+  }
+  revise(term, wanted, actions);
+  return true;
 }
 
 bool nodes_elect_alone(const Term& term) {
@@ -116,7 +138,7 @@ bool nodes_elect_alone(const Term& term) {
 }
 
 bool witness_knows_round(const Term& term) {
-  return term.witness.id().empty() || !term.quorum().is_joint() || nodes_elect_alone(term);
+  return term.extra.witness().empty() || !term.quorum().is_joint() || nodes_elect_alone(term);
 }
 
 }  // namespace ddprun

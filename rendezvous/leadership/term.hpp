@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "rendezvous/leadership/commitment.hpp"
+#include "rendezvous/leadership/extra_voter.hpp"
 #include "rendezvous/leadership/former_leader.hpp"
 #include "rendezvous/leadership/leader_lease.hpp"
 #include "rendezvous/leadership/leadership.hpp"
 #include "rendezvous/leadership/voter_table.hpp"
-#include "rendezvous/leadership/witness_seat.hpp"
 
 namespace ddprun {
 
@@ -28,7 +28,7 @@ struct Term {
   Commitment commitment;
   LeaderLease lease;
   FormerLeader former;
-  WitnessSeat witness;
+  ExtraVoter extra;
   NodeId colocated;                    // the agent in this process, if it is here
   int left = 0;                        // voters of the committed round that have left for good
   int round_nodes = 0;                 // nodes of the last round that was begun here
@@ -55,9 +55,9 @@ std::vector<Successor> successors_among(const Term& term, const std::vector<Node
 /// The most that voters of earlier rounds have told of the job.
 JobCounters counters_of_voters(const Term& term);
 
-/// Others vote in the round from now on, with `witness` or, if that is empty, with none. The round
-/// goes on meanwhile.
-void revise(Term& term, const NodeId& witness, LeadershipActions& actions);
+/// Others vote in the round from now on: its nodes and `extra`, or nobody else if that is empty.
+/// The round goes on meanwhile.
+void revise(Term& term, const NodeId& extra, LeadershipActions& actions);
 
 /// The voter takes orders from now on.
 void admit(Term& term, Voter& voter, LeadershipActions& actions);
@@ -78,6 +78,11 @@ bool is_deserted(const Term& term);
 bool wants_witness(const Term& term, const std::vector<std::string>& places);
 /// What a witness is told that is to vote here. `round` is the last one that is known.
 InviteWitness invitation(const Term& term, const LeadershipRules& rules, int round);
+
+/// Lets a witness or a spare vote beside the nodes of the round that runs, or no longer. Returns
+/// whether others vote now.
+bool choose_extra_voter(Term& term, const RoundView& round, TimePoint now,
+                        LeadershipActions& actions);
 
 /// Whether the nodes that follow elect a leader without the witness.
 bool nodes_elect_alone(const Term& term);

@@ -34,7 +34,9 @@ struct NodeStatus {
   int first_rank = -1;  // its workers' in that round
   int workers = 0;
   std::int64_t silent_ms = 0;  // since it was heard; kLost: since it was lost
-  std::string reason;  // kLost: why; else why it takes part only while others are too few, or ""
+  /// kLost: why; else why it takes part only while others are too few, that it is a spare that
+  /// votes, or "".
+  std::string reason;
   bool operator==(const NodeStatus&) const = default;
 };
 

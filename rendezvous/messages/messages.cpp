@@ -201,7 +201,8 @@ template <> inline constexpr auto kFields<Prepare> = message("prepare",
     field<&Prepare::waits>("waits"), field<&Prepare::place>("place"));
 template <> inline constexpr auto kFields<Reconfigure> = message("reconfigure",
     field<&Reconfigure::round>("round"), field<&Reconfigure::witnessed>("witnessed"),
-    field<&Reconfigure::leader_is_member>("leader_is_member"));
+    field<&Reconfigure::leader_is_member>("leader_is_member"),
+    may_miss(field<&Reconfigure::spare_votes>("spare_votes")));
 template <> inline constexpr auto kFields<StopRound> = message("stop_round",
     field<&StopRound::round>("round"), field<&StopRound::attempt>("attempt"),
     text<&StopRound::reason>("reason", kReason), field<&StopRound::checkpoint_ms>("checkpoint_ms"),

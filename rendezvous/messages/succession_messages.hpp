@@ -44,12 +44,13 @@ struct Redirect {
   std::int64_t epoch = 0;   // the epoch of the one who is there
   bool operator==(const Redirect&) const = default;
 };
-/// From now on others vote in the round that the agent was told of last: a witness has come, or has
-/// gone. Nothing else of the round changes.
+/// From now on others vote in the round that the agent was told of last: a witness or a spare votes
+/// beside its nodes, or does so no longer. Nothing else of the round changes.
 struct Reconfigure {
   Configuration round;            // with a greater revision
   bool witnessed = false;         // a witness is among them
-  bool leader_is_member = false;  // as StartRound's, for the witness
+  bool leader_is_member = false;  // as StartRound's, for who is no node of the round
+  bool spare_votes = false;       // a spare is among them
   bool operator==(const Reconfigure&) const = default;
 };
 

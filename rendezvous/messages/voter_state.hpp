@@ -27,7 +27,7 @@ struct ConfigurationVersion {
 /// The voters of a round, as one of them knows it.
 struct Configuration {
   ConfigurationVersion version;
-  int voters = 0;       // nodes of the round, and perhaps a witness, which has the last rank
+  int voters = 0;       // nodes of the round, and perhaps one more, which has the last rank
   bool member = false;  // the one who knows it is one of them
   int rank = -1;        // the rank of who knows it among the voters; -1: it is no member
   /// Ranks, in the committed configuration before this one, of those that must know of this one
@@ -61,7 +61,7 @@ struct VoterState {
   bool leader_dead = false;  // its process is gone
   /// Ranks, in the proposed configuration, of nodes whose agent it has found gone, as "0-3,8".
   std::string dead_ranks = {};
-  int spares = 0;                 // nodes that waited for a place when its leader told it last
+  int spares = 0;                 // nodes without a vote that waited for a place, as told last
   bool leader_is_member = false;  // its own node was in the round
   int standby_port = 0;           // where this agent would coordinate, on its host; 0: nowhere
   bool colocated = false;         // it is in the process of the coordinator that it speaks to

@@ -17,7 +17,7 @@ namespace ddprun {
 CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
     : rules_{std::move(rules)},
       leadership_{make_leadership(leadership_of(rules_))},
-      members_{rules_, leadership_->counts_silence(), now},
+      members_{rules_, now},
       failures_{rules_, job_},
       history_{rules_.nodes_max > 1 ? rules_.node_policy : NodePolicy{}},
       observers_{rules_, now},
@@ -467,7 +467,7 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
                    .now_unix_ms = now_unix_ms};
   if (over) status.outcome = job_.verdict->outcome;
   status.summary.restarts_in_ms = rounds_.waiting(now).pause_ms;
-  tell_nodes(status, members_.nodes(), rounds_.runs(), leadership_->voting_witness(), now);
+  tell_nodes(status, members_.nodes(), rounds_.runs(), leadership_->extra_voter(), now);
   observers_.chronicle().tell(status, now);
   if (over || rounds_.state() != Rounds::State::kGathering)
     tell_ranks(status, rounds_.state() == Rounds::State::kStopping);

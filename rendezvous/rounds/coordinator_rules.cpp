@@ -29,4 +29,8 @@ LeadershipRules leadership_of(const CoordinatorRules& rules) {
           .since = rules.server_since};
 }
 
+bool counts_silence(const CoordinatorRules& rules) {
+  return rules.nodes_max > 1 || rules.leadership != LeadershipRules::Kind::kAlone;
+}
+
 }  // namespace ddprun

@@ -43,4 +43,8 @@ JobTerms terms_of(const CoordinatorRules& rules);
 /// What decides who coordinates a job with these rules.
 LeadershipRules leadership_of(const CoordinatorRules& rules);
 
+/// Whether silence shows that a node is lost. One that is alone, and in the coordinator's process,
+/// is not, however busy the machine is.
+bool counts_silence(const CoordinatorRules& rules);
+
 }  // namespace ddprun

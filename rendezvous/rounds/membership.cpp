@@ -58,7 +58,7 @@ std::vector<Membership::Refusal> Membership::hear(Node& node, TimePoint now) {
 }
 
 Node* Membership::silent(TimePoint now) {
-  if (!counts_silence_ || nodes_.empty()) return nullptr;
+  if (!counts_silence(rules_) || nodes_.empty()) return nullptr;
   Node& longest = nodes_.most_silent();
   return now - longest.last_heard() >= rules_.heartbeat_timeout ? &longest : nullptr;
 }
@@ -75,7 +75,7 @@ Clock::duration Membership::forgive_own_sleep(TimePoint now) {
 std::optional<TimePoint> Membership::next_due() const {
   if (nodes_.empty()) return std::nullopt;
   const TimePoint check = last_step_ + check_interval(rules_);
-  if (!counts_silence_) return check;
+  if (!counts_silence(rules_)) return check;
   return std::min(check, nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
 }
 

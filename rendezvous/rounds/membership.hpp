@@ -20,9 +20,8 @@ inline constexpr std::chrono::milliseconds kProofOfLifeMax{5'000};
 
 class Membership {
  public:
-  /// `rules` must live longer. `counts_silence`: a node that is silent is lost.
-  Membership(const CoordinatorRules& rules, bool counts_silence, TimePoint now)
-      : rules_{rules}, counts_silence_{counts_silence}, last_step_{now} {}
+  /// `rules` must live longer.
+  Membership(const CoordinatorRules& rules, TimePoint now) : rules_{rules}, last_step_{now} {}
 
   Roster& nodes() { return nodes_; }
   const Roster& nodes() const { return nodes_; }
@@ -54,7 +53,6 @@ class Membership {
 
  private:
   const CoordinatorRules& rules_;
-  bool counts_silence_;
   Roster nodes_;
   int arrivals_ = 0;  // nodes that were admitted so far
   TimePoint last_step_;

@@ -12,24 +12,38 @@ namespace {
 
 using Node = Roster::Node;
 
+bool is_sound(const Node* node) { return node->objection().empty(); }
+
+/// The node with the smallest precedence gets a place first.
+auto precedence(const Node* node) {
+  return std::tuple{node->announced.has_value(), !is_sound(node), node->group_rank < 0,
+                    node->arrival};
+}
+
 }  // namespace
+
+NodeId first_spare(const Roster& nodes) {
+  const Node* first = nullptr;
+  nodes.for_each([&](const Node& node) {
+    const bool waits =
+        node.phase() == Roster::Phase::kReady && node.preparation == Roster::Preparation::kNone;
+    if (waits && (first == nullptr || precedence(&node) < precedence(first))) first = &node;
+  });
+  return first != nullptr ? first->id() : NodeId{};
+}
 
 std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) {
   std::vector<Node*> ready;
   nodes.for_each([&](Node& node) {
     if (node.phase() == Roster::Phase::kReady) ready.push_back(&node);
   });
-  const auto is_sound = [](const Node* node) { return node->objection().empty(); };
   // Those that need as many workers as before wait for the others.
   const bool counted = std::ranges::any_of(
       ready, [=](const Node* node) { return is_sound(node) && node->parked.world_size > 0; });
   const auto prepares = [=](const Node* node) { return !counted && waits_for_workers(*node); };
   const auto is_able = [=](const Node* node) { return is_sound(node) && !prepares(node); };
   if (std::ranges::count_if(ready, is_able) >= rules.nodes_min) std::erase_if(ready, prepares);
-  std::ranges::sort(ready, {}, [=](const Node* node) {
-    return std::tuple{node->announced.has_value(), !is_sound(node), node->group_rank < 0,
-                      node->arrival};
-  });
+  std::ranges::sort(ready, {}, precedence);
   auto lacking = rules.nodes_min - std::ranges::count_if(ready, [=](const Node* node) {
                    return is_sound(node) && !node->announced;
                  });

@@ -13,6 +13,10 @@ namespace ddprun {
 /// are MIN others, and so are those against which something is.
 std::vector<Roster::Node*> choose_members(Roster& nodes, const CoordinatorRules& rules);
 
+/// Returns the node that waits for a place in the round that runs, and would get the first one that
+/// is free; "": there is none.
+NodeId first_spare(const Roster& nodes);
+
 /// Gives every rank to the node that asked for it, else to the one that had it, else to a newcomer,
 /// in the order of their host names and then of their arrival. The result's index is the rank.
 std::vector<Roster::Node*> order_by_rank(std::vector<Roster::Node*> members);

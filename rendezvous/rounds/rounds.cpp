@@ -125,7 +125,9 @@ bool Rounds::is_member(const Node& node) const {
 RoundView Rounds::view() const {
   const JobCounters& counters = parts_.job.counters;
   const int spares = runs() ? parts_.nodes.count(Phase::kReady) : 0;
-  return {counters.round, counters.attempt, runs(), nodes_in_round(parts_.nodes), spares};
+  return {counters.round, counters.attempt,
+          runs(),         nodes_in_round(parts_.nodes),
+          spares,         [this] { return first_spare(parts_.nodes); }};
 }
 
 Spare Rounds::spare(const Node& node) const {

@@ -90,13 +90,17 @@ std::string reason_of(const EndJob& end) {
   return "rank " + std::to_string(end.failure->rank) + " " + describe(end.failure->status);
 }
 
-void tell_nodes(JobStatus& status, const Roster& nodes, bool round_runs,
-                const NodeId& voting_witness, TimePoint now) {
+void tell_nodes(JobStatus& status, const Roster& nodes, bool round_runs, const NodeId& extra_voter,
+                TimePoint now) {
   nodes.for_each([&](const Roster::Node& node) {
-    if (!node.join.witness)
-      status.nodes.push_back(status_of(node, round_runs, now));
-    else if (node.id() == voting_witness)
-      status.witness = node.join.host;
+    const bool votes = node.id() == extra_voter;
+    if (node.join.witness) {
+      if (votes) status.witness = node.join.host;
+      return;
+    }
+    status.nodes.push_back(status_of(node, round_runs, now));
+    if (std::string& remark = status.nodes.back().reason; votes && remark.empty())
+      remark = "it votes beside the nodes of the round";
   });
   std::ranges::stable_sort(status.nodes, comes_before);
 }

@@ -16,13 +16,13 @@ void have_witness(World& world, JobPlan& plan) {
   if (world.random.chance(60)) plan.rounds.nodes_min = 1;
 }
 
-/// Jobs of three and more nodes. Workers heed signals or not; none is stuck in the kernel, because
-/// no fence holds against that.
+/// Jobs of two and more nodes, many of them with spares. Workers heed signals or not; none is stuck
+/// in the kernel, because no fence holds against that.
 JobPlan plan_for(World& world) {
   JobPlan plan = world.plan;
   plan.nodes = world.random.number(3, 6);
-  plan.rounds.nodes_min = world.random.number(1, plan.nodes);
-  plan.rounds.nodes_max = world.random.number(std::max(plan.rounds.nodes_min, 3), plan.nodes);
+  plan.rounds.nodes_max = world.random.chance(30) ? 2 : world.random.number(2, plan.nodes);
+  plan.rounds.nodes_min = world.random.number(1, plan.rounds.nodes_max);
   const bool witnessed = world.random.chance(35);
   if (witnessed) have_witness(world, plan);
   plan.rounds.leadership = LeadershipRules::Kind::kElected;

@@ -24,7 +24,8 @@ JobPlan draw_plan(Random& random) {
   plan.failure_percent = random.chance(50) ? 0 : random.number(1, 15);
   plan.ignores_term_percent = random.chance(50) ? 0 : random.number(1, 30);
   plan.stuck_percent = random.chance(80) ? 0 : random.number(1, 30);
-  if (random.chance(60)) plan.rounds.leadership = LeadershipRules::Kind::kServer;
+  if (random.chance(60) || plan.rounds.nodes_max == 1)
+    plan.rounds.leadership = LeadershipRules::Kind::kServer;
   if (is_served(plan)) plan.stuck_percent = 0;  // no fence holds against that
   if (random.chance(40)) {
     plan.rounds.restarts.delay_min_ms = random.time(0ms, 3s).count();

@@ -2,7 +2,7 @@
 
 half_dead.py COORDINATOR_PORT FILE: listens at a free port, and writes that port as a line to FILE. For
 each line of its input it resets the agents' ends of all connections. The coordinator's ends stay open,
-and nothing is said over them any more.
+and nothing is said over them any more. It writes a line for each connection that is made.
 """
 
 import socket
@@ -34,6 +34,7 @@ def serve(listener, port):
         agent, _ = listener.accept()
         coordinator = socket.create_connection(("127.0.0.1", port))
         agents.append((agent, coordinator))
+        print("connected", flush=True)
         for source, target in ((agent, coordinator), (coordinator, agent)):
             threading.Thread(target=carry, args=(source, target), daemon=True).start()
 

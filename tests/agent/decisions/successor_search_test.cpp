@@ -70,7 +70,7 @@ TEST_CASE_METHOD(AmongNodesFixture,
 
 TEST_CASE_METHOD(AmongNodesFixture,
                  "whoever finds no majority is told of whom there were, the witness too") {
-  agent_.witnessed = true;
+  agent_.extra_voter = "the witness";
   agent_.follower.hear(Reconfigure{{.version = {1, 4, 1}, .voters = 4}, true});
   now_ += 60s;
   CHECK_FALSE(next().has_value());

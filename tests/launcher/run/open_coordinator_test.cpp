@@ -44,19 +44,21 @@ TEST_CASE_METHOD(
 
 TEST_CASE_METHOD(CoordinatorFixture, "the host's port counts where another node may follow it") {
   CHECK(open(Hosting::kHere, {"127.0.0.1", 0})->own_port == 0);
-  nodes_max_ = 3;
+  nodes_max_ = 2;
   const auto here = open(Hosting::kHere, {"127.0.0.1", 0});
   REQUIRE(here.has_value());
   CHECK(here->own_port != 0);
   CHECK(here->own_port == here->endpoint.port);
 }
 
-TEST_CASE_METHOD(CoordinatorFixture, "nothing stands by at the second of two nodes") {
-  nodes_max_ = 2;
+TEST_CASE_METHOD(CoordinatorFixture, "the second of two nodes stands by, and one alone does not") {
   node_rank_ = 1;
-  const auto elsewhere = open(Hosting::kElsewhere, {"127.0.0.1", 400});
-  REQUIRE(elsewhere.has_value());
-  CHECK(elsewhere->open_standby == nullptr);
+  for (const int nodes : {1, 2}) {
+    nodes_max_ = nodes;
+    const auto elsewhere = open(Hosting::kElsewhere, {"127.0.0.1", 400});
+    REQUIRE(elsewhere.has_value());
+    CHECK((elsewhere->open_standby != nullptr) == (nodes == 2));
+  }
 }
 
 TEST_CASE_METHOD(CoordinatorFixture, "of nodes that do not know who hosts, the endpoint's does") {

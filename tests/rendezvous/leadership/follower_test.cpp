@@ -44,6 +44,21 @@ TEST_CASE_METHOD(FollowerFixture, "a spare knows no rank of the leader's node") 
 }
 
 TEST_CASE_METHOD(FollowerFixture,
+                 "a spare that votes, and joins again, keeps the vote that it was given") {
+  const Spare waits{.round = 3, .nodes = 2, .epoch = 3};
+  follower_.hear(waits);
+  const Configuration with_it{{3, 3, 1}, 3, true, 2};
+  follower_.hear(Reconfigure{.round = with_it, .spare_votes = true});
+  CHECK(told().proposed == with_it);
+  follower_.hear(waits);
+  CHECK(told().proposed == with_it);
+  Spare again = waits;
+  again.committed = {{3, 3, 1}, 3};
+  follower_.hear(again);
+  CHECK(told().committed == with_it);
+}
+
+TEST_CASE_METHOD(FollowerFixture,
                  "a leader that has begun no round yet has no rank in that of before") {
   follower_.follow(Joined{.epoch = 4}, "h2:1");
   follower_.find_leader_gone(true);

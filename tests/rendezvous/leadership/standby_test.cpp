@@ -17,7 +17,6 @@ TEST_CASE("how a node stands by follows from the kind of leadership") {
   };
   const std::vector<Row> rows{
       {Kind::kAlone, Standby::kNotAtAll, Standby::kShowsLife},
-      {Kind::kOneNode, Standby::kNotAtAll, Standby::kShowsLife},
       {Kind::kElected, Standby::kMaySucceed, Standby::kMaySucceed},
       {Kind::kEtcd, Standby::kMaySucceed, Standby::kMaySucceed},
       {Kind::kServer, Standby::kShowsLife, Standby::kShowsLife},

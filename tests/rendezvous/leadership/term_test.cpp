@@ -31,7 +31,7 @@ class TermFixture {
   }
   void take_witness() {
     term_.voters.put({.id = "w", .witness = true});
-    term_.witness.take("w");
+    term_.extra.take("w");
   }
 
   Term term_{kTimeout};
@@ -122,13 +122,13 @@ TEST_CASE_METHOD(TermFixture, "a job is deserted when its witness alone is left 
   term_.leads = false;
   CHECK_FALSE(is_deserted(term_));
   term_.leads = true;
-  term_.witness.leave("w");
+  term_.extra.leave("w");
   CHECK_FALSE(is_deserted(term_));
 }
 
 TEST_CASE_METHOD(TermFixture, "a witness that votes is none of the nodes that desert a job") {
   take_witness();
-  term_.witness.change("w");
+  term_.extra.change(term_.voters.find("w"));
   for (const char* id : {"a", "b", "c", "d"}) term_.voters.remove(id);
   term_.left = 2;
   CHECK_FALSE(is_deserted(term_));

@@ -243,7 +243,7 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           RequestVote{3, 17},
           Redirect{"h1:29400", 3},
           Dismiss{},
-          Reconfigure{{{3, 7, 1}, 3, true, 2, "0-1"}, true, true}};
+          Reconfigure{{{3, 7, 1}, 3, true, 2, "0-1"}, true, true, true}};
 }
 
 // Every value inside `message`, an object in it, too.
@@ -272,7 +272,7 @@ bool is_optional(const json& message, const json::json_pointer& field) {
   if (path.starts_with("/times/") && path.ends_with("_ms")) return true;
   if (path == "/failure") return message["type"] == "end_job";
   return path == "/end/failure" || path.ends_with("/awaits_step") ||
-         path.ends_with("/lost_steps") || path.ends_with("/changes");
+         path.ends_with("/lost_steps") || path.ends_with("/changes") || path == "/spare_votes";
 }
 
 // Values that do not fit the field, which is called `name` and has `good` in a message that does.

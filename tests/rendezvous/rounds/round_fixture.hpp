@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/leadership/extra_voter.hpp"
 #include "rendezvous/leadership/first_place.hpp"
-#include "rendezvous/leadership/witness_seat.hpp"
 #include "rendezvous/rounds/coordinator_machine.hpp"
 #include "tests/support/catch.hpp"
 

@@ -235,7 +235,7 @@ TEST_CASE_METHOD(RoundFixture, "a node that is silent for the heartbeat timeout 
 }
 
 TEST_CASE_METHOD(RoundFixture, "the one node of a job is not lost to the process that it is in") {
-  job({.heartbeat_timeout = 5s, .leadership = LeadershipRules::Kind::kOneNode});
+  job({.heartbeat_timeout = 5s});
   joins("a");
   passes(60s);
   CHECK_FALSE(dropped("a"));
