@@ -107,7 +107,7 @@ void WorkerRound::said(const WorkerSaid& word, TimePoint now) {
     go_on_when_held(word.what, now);
   const auto* const stuck = std::get_if<Stuck>(&word.what);
   if (stuck != nullptr && stuck->round == number_ && keeps_ && state_ == State::kStopping)
-    agent_.act(KillWorkers{{word.local_rank}});
+    replace({word.local_rank}, "stays in a collective that cannot end");
   tell_whether_all_stay();
   const auto* const parked = std::get_if<Parked>(&word.what);
   if (parked != nullptr && parked->round == number_)
@@ -115,6 +115,14 @@ void WorkerRound::said(const WorkerSaid& word, TimePoint now) {
   if (parked != nullptr && staying_.is_beside(word.local_rank) && state_ != State::kPreparing)
     tell_when_prepared(staying_, agent_);
   go_on_when_parked(now);
+}
+
+/// Users were told that these workers stay, before they turned out not to leave.
+void WorkerRound::replace(const RankList& local_ranks, const std::string& reason) {
+  const bool one = local_ranks.size() == 1;
+  agent_.warn(counted(std::ssize(local_ranks), "worker") + " " + reason + ": SIGKILL, and " +
+              (one ? "a new one takes its place" : "new ones take their places"));
+  agent_.act(KillWorkers{local_ranks});
 }
 
 /// One that has failed stays away only until the next round, so its end changes nothing here.
@@ -310,9 +318,7 @@ void WorkerRound::check_grace(TimePoint now) {
     return stop(SIGTERM, now);
   }
   if (grace_->asked == Asked::kLeave) {
-    const std::vector<int> late = staying_.in_round();
-    agent_.warn(counted(std::ssize(late), "worker") + " did not leave the round in time: SIGKILL");
-    agent_.act(KillWorkers{late});
+    replace(staying_.in_round(), "did not leave the round in time");
     grace_ = Grace{Asked::kSigkill, now + kKillTimeout};
     return;
   }

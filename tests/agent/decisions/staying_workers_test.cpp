@@ -80,6 +80,8 @@ TEST_CASE_METHOD(KeepFixture, "one is stuck in the round that it is to leave: it
   CHECK_FALSE(took<KillWorkers>().has_value());
   step(says(1, Stuck{1}));
   CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
+  CHECK(took<Warn>()->text ==
+        "1 worker stays in a collective that cannot end: SIGKILL, and a new one takes its place");
   step(says(0, Parked{1}));
   ends(1, {.signal = SIGKILL});
   CHECK(took<SweepTree>()->keep);
