@@ -35,6 +35,7 @@ JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
     : workers_{spec.workers},
       restarts_max_{spec.rules.restarts_max},
       restarts_{spec.rules.restarts},
+      place_{spec.meeting.etcd ? "" : text_of(run.coordinator)},
       shares_output_{spec.meeting.shares_output},
       tells_job_{run.coordinator_here || !shares_output_},
       on_hang_{spec.rules.on_hang} {}
@@ -62,7 +63,8 @@ std::vector<NewsLine> JobNews::of_waiting(const Waiting& waiting, TimePoint now)
     return {of_job(fmt::format("restarting in {} s (--restart-delay {})",
                                (waiting.pause_ms - 1) / 1000 + 1, delay_text(restarts_)))};
   }
-  if (auto note = wait_note_.next(waiting, now)) return {of_job(std::move(*note))};
+  const std::string& place = attempt_ ? std::string{} : place_;  // later it may be elsewhere
+  if (auto note = wait_note_.next(waiting, place, now)) return {of_job(std::move(*note))};
   return {};
 }
 

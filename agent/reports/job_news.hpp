@@ -49,6 +49,7 @@ class JobNews {
   int workers_;
   int restarts_max_;
   RestartPolicy restarts_;
+  std::string place_;  // where the job's nodes meet at its beginning, as HOST:PORT; "": at an etcd
   bool shares_output_;
   bool tells_job_;
   OnHang on_hang_;

@@ -6,11 +6,12 @@ namespace ddprun {
 
 namespace {
 
-std::string text(const Waiting& waiting) {
+std::string text(const Waiting& waiting, const std::string& place) {
   const auto seconds = (waiting.left_ms + 999) / 1000;
   if (waiting.nodes < waiting.nodes_min)
-    return fmt::format("waiting for nodes: {} of {} there; giving up in {} s", waiting.nodes,
-                       waiting.nodes_min, seconds);
+    return fmt::format("waiting for nodes{}: {} of {} there; giving up in {} s",
+                       place.empty() ? "" : " at " + place, waiting.nodes, waiting.nodes_min,
+                       seconds);
   const std::string there =
       waiting.nodes == 1 ? "1 node is" : fmt::format("{} nodes are", waiting.nodes);
   if (waiting.objected > 0)
@@ -24,13 +25,14 @@ std::string text(const Waiting& waiting) {
 
 }  // namespace
 
-std::optional<std::string> WaitNote::next(const Waiting& waiting, TimePoint now) {
+std::optional<std::string> WaitNote::next(const Waiting& waiting, const std::string& place,
+                                          TimePoint now) {
   if (!since_) since_ = now;
   const bool due = !said_ || waiting.nodes != nodes_ || now - *said_ >= kInterval;
   if (!due || now - *since_ < kSilence) return std::nullopt;
   said_ = now;
   nodes_ = waiting.nodes;
-  return text(waiting);
+  return text(waiting, place);
 }
 
 }  // namespace ddprun

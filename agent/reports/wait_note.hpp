@@ -17,8 +17,8 @@ class WaitNote {
   static constexpr std::chrono::seconds kInterval{30};
 
   /// The line to print now, if it is time for one: after kSilence, when the number of nodes
-  /// changes, and every kInterval.
-  std::optional<std::string> next(const Waiting& waiting, TimePoint now);
+  /// changes, and every kInterval. `place` is where others join, as HOST:PORT; "": not told.
+  std::optional<std::string> next(const Waiting& waiting, const std::string& place, TimePoint now);
 
  private:
   std::optional<TimePoint> since_;

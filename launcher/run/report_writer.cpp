@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/log.hpp"
@@ -23,6 +24,18 @@ std::string names_of(const std::vector<std::filesystem::path>& files) {
 }
 
 }  // namespace
+
+/// Whoever has mistyped the name learns it before the job has run for hours.
+void ReportWriter::add_file(std::filesystem::path file) {
+  const auto added = queue_.add([folder = file.parent_path()] {
+    std::error_code unknown;
+    if (!folder.empty() && !std::filesystem::exists(folder, unknown))
+      log::warn("there is no folder '{}' yet: the report is lost if nobody makes it",
+                folder.string());
+  });
+  if (!added) log::warn("{}", added.error().message);
+  files_.push_back(std::move(file));
+}
 
 void ReportWriter::write(const JobReport& report) {
   if (files_.empty()) return;

@@ -13,8 +13,8 @@ namespace ddprun {
 
 class ReportWriter {
  public:
-  /// Writes all further reports to this file, too.
-  void add_file(std::filesystem::path file) { files_.push_back(std::move(file)); }
+  /// Writes all further reports to this file, too. Warns if its folder is not there yet.
+  void add_file(std::filesystem::path file);
 
   /// Writes a report of a job that goes on.
   void write(const JobReport& report);

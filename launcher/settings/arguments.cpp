@@ -18,6 +18,43 @@ namespace {
 
 // --- Which option a word names ---
 
+/// What other launchers call an option, with and without underscores: mpirun, srun, accelerate,
+/// deepspeed.
+constexpr auto kNamesElsewhere = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"n", "nproc-per-node"},
+    {"np", "nproc-per-node"},
+    {"nprocs", "nproc-per-node"},
+    {"num-proc", "nproc-per-node"},
+    {"num-processes", "nproc-per-node"},
+    {"num-gpus", "nproc-per-node"},
+    {"ntasks-per-node", "nproc-per-node"},
+    {"N", "nnodes"},
+    {"nodes", "nnodes"},
+    {"num-nodes", "nnodes"},
+    {"num-machines", "nnodes"},
+    {"H", "hosts"},
+    {"host", "hosts"},
+    {"machine-rank", "node-rank"},
+    {"main-process-ip", "master-addr"},
+    {"main-process-port", "master-port"},
+});
+
+/// The option that was meant by that name; "": none.
+std::string_view meant_by(const std::string& name) {
+  const std::string dashed = with_dashes(name);
+  for (const auto& [elsewhere, here] : kNamesElsewhere)
+    if (elsewhere == dashed) return here;
+  std::vector<std::string_view> names;
+  for (const Option& option : options()) names.push_back(option.name);
+  return closest_word(dashed, names);
+}
+
+Error no_such_option(const std::string& word, std::string_view meant) {
+  std::string text = "there is no option '" + word + "'";
+  if (!meant.empty()) text += "; did you mean --" + std::string{meant} + "?";
+  return invalid(text);
+}
+
 std::string listed(const std::vector<const Option*>& options) {
   std::string out;
   for (const Option* option : options)
@@ -39,11 +76,7 @@ Result<const Option*> find_option(const std::string& name) {
     if (candidates.size() > 1)
       return invalid("'--" + name + "' is short for more than one option: " + listed(candidates));
   }
-  std::vector<std::string_view> names;
-  for (const Option& option : options()) names.push_back(option.name);
-  const std::string meant{closest_word(dashed, names)};
-  return invalid("there is no option '--" + name + "'" +
-                 (meant.empty() ? "" : "; did you mean --" + meant + "?"));
+  return no_such_option("--" + name, meant_by(name));
 }
 
 /// Finds the option of the first letter in "-r3". Behind one dash, a whole name was meant for two.
@@ -51,9 +84,8 @@ Result<const Option*> find_short_option(const std::string& word) {
   for (const Option& option : options())
     if (option.letter == word[1]) return &option;
   const std::string name = word.substr(1, word.find('=') - 1);
-  const auto meant = find_option(name);
-  return invalid("there is no option '-" + name + "'" +
-                 (meant ? "; did you mean " + (*meant)->spelling() + "?" : ""));
+  const auto whole = find_option(name);
+  return no_such_option("-" + name, whole ? std::string_view{(*whole)->name} : meant_by(name));
 }
 
 /// An option of the command line, and the value that the same word gives it.

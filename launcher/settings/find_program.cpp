@@ -39,7 +39,11 @@ Result<std::string> find_program(const std::string& name, const EnvironmentLooku
     if (is_executable_file(candidate)) return candidate;
   }
   std::string message = "there is no program '" + name + "' in PATH";
-  if (is_executable_file("./" + name)) message += "; did you mean './" + name + "'?";
+  const std::string here = "./" + name;
+  if (is_executable_file(here))
+    message += "; did you mean '" + here + "'?";
+  else if (name.ends_with(".py") && access(here.c_str(), F_OK) == 0)
+    message += "; without --no-python, Python runs '" + here + "'";
   return Error{Error::Kind::kNotFound, std::move(message)};
 }
 

@@ -32,6 +32,15 @@ run 127 nothing.py
 says err "there is no script 'nothing.py'"
 run 127 --no-python nothing
 says err "there is no program 'nothing' in PATH"
+echo "print()" >"$scratch/train.py"
+DDPRUN=$(realpath "$DDPRUN")
+cd "$scratch"
+run 127 --no-python train.py
+says err "without --no-python, Python runs './train.py'"
+chmod +x train.py
+run 127 --no-python train.py
+says err "did you mean './train.py'?"
+cd "$OLDPWD"
 touch "$scratch/data"
 run 126 --no-python "$scratch/data"
 says err "is not executable"

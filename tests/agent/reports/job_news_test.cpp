@@ -12,7 +12,7 @@ using NewsLines = std::vector<NewsLine>;
 // A node with two workers in a job that may be restarted three times.
 class NewsFixture {
  protected:
-  explicit NewsFixture(bool shares_output = false) : news_{spec(shares_output), RunFacts{}} {}
+  explicit NewsFixture(bool shares_output = false) : news_{spec(shares_output), run()} {}
   NewsLines hears(const CoordinatorMessage& message) { return news_.of(message, now_); }
 
   NewsLine prepares(const StartRound& place) { return news_.of_parked(place); }
@@ -23,6 +23,11 @@ class NewsFixture {
   TimePoint now_{};
 
  private:
+  static RunFacts run() {
+    RunFacts run;
+    run.coordinator = {"h0", 29400};
+    return run;
+  }
   static LaunchSpec spec(bool shares_output) {
     LaunchSpec spec;
     spec.meeting.shares_output = shares_output;
@@ -168,9 +173,13 @@ TEST_CASE_METHOD(NewsFixture, "a wait is told once it is long, and anew after a 
   CHECK(hears(one_of_two).empty());
   now_ += 3s;
   CHECK(hears(one_of_two) ==
-        NewsLines{{Level::kWarning, "waiting for nodes: 1 of 2 there; giving up in 60 s"}});
+        NewsLines{
+            {Level::kWarning, "waiting for nodes at h0:29400: 1 of 2 there; giving up in 60 s"}});
   hears(StartRound{.round = 1});
   CHECK(hears(one_of_two).empty());
+  now_ += 3s;  // the coordinator may be elsewhere by now
+  CHECK(hears(one_of_two) ==
+        NewsLines{{Level::kWarning, "waiting for nodes: 1 of 2 there; giving up in 60 s"}});
 }
 
 TEST_CASE_METHOD(SilentNewsFixture, "what every node could tell is a warning of one node only") {

@@ -59,6 +59,11 @@ TEST_CASE("an option behind one dash is named as it is spelled") {
   CHECK(mistake_in({"-nproc_per_node=2", "x.py"}) ==
         "there is no option '-nproc_per_node'; did you mean --nproc-per-node?");
   CHECK(mistake_in({"-z", "x.py"}) == "there is no option '-z'");
+  CHECK(mistake_in({"-n", "2", "x.py"}) ==
+        "there is no option '-n'; did you mean --nproc-per-node?");
+  CHECK(mistake_in({"--num_processes=2", "x.py"}) ==
+        "there is no option '--num_processes'; did you mean --nproc-per-node?");
+  CHECK(mistake_in({"-N", "2", "x.py"}) == "there is no option '-N'; did you mean --nnodes?");
 }
 
 TEST_CASE_METHOD(ScriptFolder,

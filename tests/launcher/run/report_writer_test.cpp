@@ -46,6 +46,7 @@ TEST_CASE_METHOD(ReportFixture, "a report that cannot be written is told of") {
   writer_.add_file(folder_.path() / "nowhere" / "first.json");
   writer_.write_last(last());
   CHECK_THAT(log.text(), contains("cannot write") && contains("nowhere/first.json"));
+  CHECK_THAT(log.text(), contains("there is no folder '" + (folder_.path() / "nowhere").string()));
 }
 
 }  // namespace
