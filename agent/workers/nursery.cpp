@@ -52,9 +52,27 @@ Result<Descriptor> program_file() {
   return refused_by_system("a file in memory");
 }
 
+/// What the workers of one start wait at: nothing of a start that nobody wants ever runs.
+struct Gate {
+  Descriptor way_through;
+  Descriptor opener;
+
+  static Gate make() {
+    std::array<int, 2> ends{-1, -1};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return {Descriptor{}, Descriptor{}};
+    return {Descriptor{ends[0]}, Descriptor{ends[1]}};
+  }
+  /// Each takes one byte. Where the gate closes before, they end.
+  void open_for(std::size_t workers) const {
+    const std::string bytes(workers, '.');
+    if (write(opener.number(), bytes.data(), bytes.size()) != static_cast<ssize_t>(workers))
+      log::warn("--warm: forked workers cannot be let go: {}", std::strerror(errno));
+  }
+};
+
 /// Sends the packet and the files together. False, with errno, when the socket does not take it.
-bool send_packet(int socket, std::string& packet, ChildStreams streams) {
-  std::array files{streams.out, streams.err};
+bool send_packet(int socket, std::string& packet, ChildStreams streams, int gate) {
+  std::array files{streams.out, streams.err, gate};
   iovec text{packet.data(), packet.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(files))> control{};
   msghdr message{};
@@ -158,10 +176,8 @@ void Nursery::heard(Process& process, const NurseryEvent& event) {
                   e.modules.empty() ? "nothing" : fmt::format("{}", fmt::join(e.modules, ", ")),
                   e.seconds);
       },
-      [&](const Forked& e) {
-        if (e.start == start_ && e.worker < forked_.size()) forked_[e.worker] = e.pid;
-      },
-      [&](const LetGo& e) { let_go_ = let_go_ || e.start == start_; });
+      [&](const Forked& e) { turns_.hear(e); },  //
+      [&](const Delivered& e) { turns_.hear(e); });
   changed_.cancel();
 }
 
@@ -199,11 +215,12 @@ void Nursery::look_again() {
 
 asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn(std::vector<NewChild> children,
                                                                   std::function<bool()> unwanted) {
-  while (starting_ && !unwanted()) co_await turn_.async_wait(as_tuple(use_awaitable));
-  if (starting_) co_return stopped_before(children.size());
-  starting_ = true;
+  while (!turns_.take()) {
+    if (unwanted()) co_return stopped_before(children.size());
+    co_await turn_.async_wait(as_tuple(use_awaitable));
+  }
   auto processes = co_await spawn_now(children, unwanted);
-  starting_ = false;
+  turns_.give_back();
   turn_.cancel();
   co_return processes;
 }
@@ -214,11 +231,17 @@ asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn_now(
   begin();
   co_await loaded(unwanted);
   if (unwanted()) co_return stopped_before(children.size());
-  const bool warm = co_await forked(children);
+  const Gate gate = Gate::make();
+  co_await fork_all(children, gate.way_through.number());
+  const ForkedFate fate = turns_.fate(unwanted());
   std::vector<Result<ChildProcess>> processes;
-  for (const pid_t pid : forked_) processes.push_back(ChildProcess::adopt_forked(executor_, pid));
-  if (unwanted()) co_return stopped_before(children.size());
-  if (warm) co_return processes;
+  for (const pid_t pid : turns_.forked())
+    processes.push_back(ChildProcess::adopt_forked(executor_, pid));
+  if (fate == ForkedFate::kTaken) {
+    gate.open_for(children.size());
+    co_return processes;
+  }
+  if (fate == ForkedFate::kKilled) co_return stopped_before(children.size());
   processes.clear();
   co_return ChildProcess::spawn(executor_, pool_, children);
 }
@@ -238,13 +261,11 @@ asio::awaitable<void> Nursery::loaded(const std::function<bool()>& unwanted) {
   }
 }
 
-/// Has the process fork all of them; true when it has, and has let them go.
-asio::awaitable<bool> Nursery::forked(const std::vector<NewChild>& children) {
+/// Has the process fork all of them, and waits until they are there, or the process is not.
+asio::awaitable<void> Nursery::fork_all(const std::vector<NewChild>& children, int gate) {
   const auto process = process_;
-  ++start_;
-  let_go_ = children.empty();
-  forked_.assign(children.size(), -1);
-  if (!process) co_return false;
+  const std::size_t start = turns_.begin(children.size());
+  if (!process || gate < 0) co_return;
   asio::steady_timer deadline{executor_, kForkTimeout};
   deadline.async_wait([this, process](const boost::system::error_code& cancelled) {
     if (cancelled || process != process_) return;
@@ -252,24 +273,23 @@ asio::awaitable<bool> Nursery::forked(const std::vector<NewChild>& children) {
     end();
   });
   for (std::size_t i = 0; i < children.size(); ++i) {
-    const OrderPlace place{start_, i, i + 1 == children.size()};
+    const OrderPlace place{start, i, i + 1 == children.size()};
     std::string order = encode_order(children[i].command, place, command_);
-    const bool sent = co_await send(process, std::move(order), children[i].streams);
+    const bool sent = co_await send(process, std::move(order), children[i].streams, gate);
     if (sent) continue;
     if (process == process_) end();
-    co_return false;
+    co_return;
   }
-  while (process == process_ && !let_go_) {
+  while (process == process_ && !turns_.is_delivered()) {
     changed_.expires_at(asio::steady_timer::time_point::max());
     co_await changed_.async_wait(as_tuple(use_awaitable));
   }
-  co_return let_go_;
 }
 
 asio::awaitable<bool> Nursery::send(std::shared_ptr<Process> process, std::string order,
-                                    ChildStreams streams) {
+                                    ChildStreams streams, int gate) {
   while (process == process_) {
-    if (send_packet(process->socket.native_handle(), order, streams)) co_return true;
+    if (send_packet(process->socket.native_handle(), order, streams, gate)) co_return true;
     if (errno != EAGAIN && errno != EINTR) {
       log::warn("--warm: a worker cannot be described to the fork server: {}",
                 std::strerror(errno));

@@ -18,6 +18,7 @@
 
 #include "agent/workers/child_process.hpp"
 #include "agent/workers/nursery_protocol.hpp"
+#include "agent/workers/nursery_turns.hpp"
 #include "agent/workers/spawn_pool.hpp"
 
 namespace ddprun {
@@ -37,6 +38,7 @@ class Nursery {
   /// Waits until the imports are done, for kImportTimeout at most, and gives up with errors
   /// (kUnavailable) as soon as `unwanted`; call look_again() when that changes. Starts take turns:
   /// what one has forked is wanted and the caller's, or has been killed, before the next begins.
+  /// Nothing runs its program before it is the caller's.
   asio::awaitable<std::vector<Result<ChildProcess>>> spawn(std::vector<NewChild> children,
                                                            std::function<bool()> unwanted);
   /// Asks `unwanted` of a spawn() that is under way again.
@@ -57,9 +59,9 @@ class Nursery {
   asio::awaitable<void> listen(std::shared_ptr<Process> process);
   asio::awaitable<void> watch(std::shared_ptr<Process> process);
   asio::awaitable<void> loaded(const std::function<bool()>& unwanted);
-  asio::awaitable<bool> forked(const std::vector<NewChild>& children);
+  asio::awaitable<void> fork_all(const std::vector<NewChild>& children, int gate);
   asio::awaitable<bool> send(std::shared_ptr<Process> process, std::string order,
-                             ChildStreams streams);
+                             ChildStreams streams, int gate);
   bool hear_all(const std::shared_ptr<Process>& process);
   void heard(Process& process, const NurseryEvent& event);
   void give_up(const std::string& why);
@@ -69,10 +71,7 @@ class Nursery {
   Command command_;
   std::shared_ptr<Process> process_;  // null: there is none
   bool given_up_ = false;
-  bool starting_ = false;  // somebody has the turn
-  std::size_t start_ = 0;  // the number of the last start: an answer to another one is not for it
-  std::vector<pid_t> forked_;  // its workers, by number; -1: not yet
-  bool let_go_ = false;
+  NurseryTurns turns_;
   asio::steady_timer changed_;  // cancelled when one of the above changes
   asio::steady_timer turn_;  // cancelled when it may be somebody else's; of many, so nobody sets it
 };

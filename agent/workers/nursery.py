@@ -5,8 +5,9 @@
 #
 # Three generations, so that workers are the agent's children although the nursery forked them: the
 # nursery forks a *midwife* ahead of time, which forks the workers of one round and ends; its orphans
-# become children of the agent, a subreaper. Only then the nursery lets them go: from here on they die
-# with the agent (PR_SET_PDEATHSIG is about the parent a process has when it asks for it).
+# become children of the agent, a subreaper. Only then the agent lets them go: from here on they die
+# with it (PR_SET_PDEATHSIG is about the parent a process has when it asks for it). Workers that the agent
+# does not want any more by then never run.
 import ctypes
 import gc
 import importlib.machinery
@@ -39,10 +40,9 @@ def call_itself(name):
 class Worker:
     """What a forked process needs to become a worker."""
 
-    def __init__(self, order, files, go, agent_pid):
+    def __init__(self, order, files, agent_pid):
         self.order = order
-        self.files = files
-        self.go = go
+        *self.files, self.go = files
         self.agent_pid = agent_pid
 
     def settle(self, kept_files, name):
@@ -82,7 +82,7 @@ class Worker:
 
     def wait_until_adopted(self):
         if not os.read(self.go, 1):
-            os._exit(127)  # the nursery has died meanwhile
+            os._exit(127)  # nobody wants it any more
         os.close(self.go)
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != self.agent_pid:
@@ -119,7 +119,7 @@ def end_with(parent):
         os._exit(127)
 
 
-def deliver(agent, agent_pid, go, count):
+def deliver(agent, agent_pid, count):
     """The midwife: forks the workers of one start, each of which returns from here. Of each it counts the start."""
     while True:
         order, files = receive(agent)
@@ -127,7 +127,7 @@ def deliver(agent, agent_pid, go, count):
             os._exit(1)
         pid = os.fork()
         if pid == 0:
-            return Worker(order, files, go, agent_pid)
+            return Worker(order, files, agent_pid)
         for file in files:
             os.close(file)
         os.write(count, b"%d " % order["start"])
@@ -140,23 +140,19 @@ def serve(agent, agent_pid):
     """Round after round; returns in the workers."""
     nursery = os.getpid()
     while True:
-        (go, let_go), (counted, count) = os.pipe(), os.pipe()
+        counted, count = os.pipe()
         midwife = os.fork()
         if midwife == 0:
-            os.close(let_go)
             os.close(counted)
             end_with(nursery)
             call_itself("dpr-midwife")
-            return deliver(agent, agent_pid, go, count)
-        os.close(go)
+            return deliver(agent, agent_pid, count)
         os.close(count)
         if os.waitpid(midwife, 0)[1] != 0:
-            os._exit(1)  # the workers it has forked end, too: nobody lets them go
+            os._exit(1)  # the agent lets nobody go whom it was not told of
         starts = b"".join(iter(lambda: os.read(counted, 4096), b"")).split()
-        os.write(let_go, b"." * len(starts))  # a byte for each; they are the agent's children now
-        os.close(let_go)
         os.close(counted)
-        send(agent, event="let go", start=int(starts[-1]))
+        send(agent, event="delivered", start=int(starts[-1]))  # they are the agent's children now
 
 
 # --- Being the worker: as `python -u SCRIPT` and `python -u -m MODULE` do it.

@@ -18,6 +18,7 @@ import warnings
 
 PROGRAM = 4  # the file that this text is in
 PACKET_BYTES_MAX = 256 * 1024
+FILES_BYTES = 3 * array.array("i").itemsize  # a worker's output, its errors, and the gate at which it waits
 FILES_READ_MAX = 1000  # the script's own ones, when its imports are looked for
 # What a training imports without saying so: the first optimizer does, and takes as long as torch.
 IMPORTED_LATER = {"torch": "torch._dynamo"}
@@ -37,7 +38,7 @@ def send(agent, **message):
 
 def receive(agent):
     """The next message and its files; None when the agent has gone."""
-    packet, ancillary, _, _ = agent.recvmsg(PACKET_BYTES_MAX, socket.CMSG_SPACE(8))
+    packet, ancillary, _, _ = agent.recvmsg(PACKET_BYTES_MAX, socket.CMSG_SPACE(FILES_BYTES))
     files = array.array("i")
     for _, _, data in ancillary:
         files.frombytes(data)

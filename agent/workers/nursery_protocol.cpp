@@ -79,7 +79,7 @@ template <> inline constexpr auto kFields<NurseryReady> = table(
     uncut<&NurseryReady::modules>("modules"), field<&NurseryReady::seconds>("seconds"));
 template <> inline constexpr auto kFields<Forked> = table(
     field<&Forked::start>("start"), field<&Forked::worker>("worker"), field<&Forked::pid>("pid"));
-template <> inline constexpr auto kFields<LetGo> = table(field<&LetGo::start>("start"));
+template <> inline constexpr auto kFields<Delivered> = table(field<&Delivered::start>("start"));
 }  // namespace fields
 // clang-format on
 
@@ -128,7 +128,7 @@ Result<NurseryEvent> decode_nursery_event(std::string_view packet) try {
   if (event == "refused") return NurseryEvent{fields::from_object<NurseryRefuses>(in, event)};
   if (event == "ready") return NurseryEvent{fields::from_object<NurseryReady>(in, event)};
   if (event == "forked") return NurseryEvent{fields::from_object<Forked>(in, event)};
-  if (event == "let go") return NurseryEvent{fields::from_object<LetGo>(in, event)};
+  if (event == "delivered") return NurseryEvent{fields::from_object<Delivered>(in, event)};
   return invalid("unknown event '" + event + "'");
 } catch (const fields::Unfit& unfit) {
   return invalid(std::string{"malformed event: "} + unfit.what());

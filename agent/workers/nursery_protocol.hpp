@@ -20,9 +20,9 @@ namespace ddprun {
 struct LeftOut { std::string module; std::string why; };  // to be imported by every worker
 struct NurseryRefuses { std::string why; };               // and ends
 struct NurseryReady { std::vector<std::string> modules; double seconds; };
-struct Forked { std::size_t start; std::size_t worker; pid_t pid; };  // waits to be let go
-struct LetGo { std::size_t start; };  // all of its workers: they are this process's children
-using NurseryEvent = std::variant<LeftOut, NurseryRefuses, NurseryReady, Forked, LetGo>;
+struct Forked { std::size_t start; std::size_t worker; pid_t pid; };  // waits at the gate
+struct Delivered { std::size_t start; };  // all of its workers are this process's children now
+using NurseryEvent = std::variant<LeftOut, NurseryRefuses, NurseryReady, Forked, Delivered>;
 // clang-format on
 
 /// Reads one packet of the nursery. Errors: kInvalid, with what is wrong in it.

@@ -85,10 +85,11 @@ TEST_CASE("what the nursery says is understood, or called nonsense") {
   const auto left_out = decode_nursery_event(R"({"event": "left out", "module": "a", "why": "b"})");
   REQUIRE(left_out.has_value());
   CHECK(std::get<LeftOut>(*left_out).why == "b");
-  CHECK(std::get<LetGo>(*decode_nursery_event(R"({"event": "let go", "start": 7})")).start == 7);
+  CHECK(std::get<Delivered>(*decode_nursery_event(R"({"event": "delivered", "start": 7})")).start ==
+        7);
   for (const char* nonsense :
        {"", "x", "[]", R"({"event": 1})", R"({"event": "born"})", R"({"event": "forked"})",
-        R"({"event": "let go"})", R"({"event": "forked", "worker": 1, "pid": 1})",
+        R"({"event": "delivered"})", R"({"event": "forked", "worker": 1, "pid": 1})",
         R"({"event": "forked", "start": 1, "worker": "one", "pid": 1})"})
     CHECK(decode_nursery_event(nonsense).has_error());
 }

@@ -1,107 +1,13 @@
 // Real nurseries, with the python3 of PATH; without one these tests are skipped with a warning.
-#include "agent/workers/nursery.hpp"
-
 #include <sys/wait.h>
 
-#include <cstdio>
-#include <fstream>
-#include <map>
 #include <sstream>
 
 #include "base/system/own_process.hpp"
-#include "tests/agent/probes.hpp"
-#include "tests/support/captured_log.hpp"
-#include "tests/support/scratch_folder.hpp"
+#include "tests/agent/workers/nursery_fixture.hpp"
 
 namespace ddprun {
 namespace {
-
-/// The path of the interpreter that `python` starts; "" when there is none, or it is too old or has
-/// no `modules` ("import a, b").
-std::string find_python(const std::string& python, const std::string& modules) {
-  const std::string program = "import sys; sys.version_info >= (3, 9) or sys.exit(1); " + modules +
-                              "; print(sys.executable)";
-  FILE* pipe = popen((python + " -c '" + program + "' 2>/dev/null").c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::string path;
-  for (int c = 0; (c = fgetc(pipe)) != EOF && c != '\n';) path += static_cast<char>(c);
-  return pclose(pipe) == 0 ? path : "";
-}
-
-std::string python3() {
-  static const std::string path = find_python("python3", "import ctypes");
-  if (path.empty()) WARN("skipped: there is no python3");
-  if (path.empty()) SUCCEED();
-  return path;
-}
-
-using Variables = std::map<std::string, std::string>;
-
-/// A nursery and what its workers need: a folder with the script and its modules.
-struct NurseryFixture {
-  CapturedLog log;
-  Subreaper adopts_workers;
-  ScratchFolder folder;
-  EventLoop loop;
-  SpawnPool pool{1};
-  std::string python;
-  LaunchSpec spec;
-  NodeFacts node;
-  std::optional<Nursery> nursery;
-
-  explicit NurseryFixture(std::string interpreter) : python{std::move(interpreter)} {
-    std::filesystem::create_directory(folder / "lib");
-    node.environment = {"PATH=/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1",
-                        "PYTHONPATH=" + (folder / "lib").string()};
-    spec.program = python;
-    spec.arguments = {python, "-u", folder / "train.py", "an argument"};
-    spec.workers = 2;
-    spec.warm = WarmStart{};
-  }
-  /// A module that the nursery may import.
-  void module(const std::string& path, const std::string& text) const {
-    const std::filesystem::path file = folder / "lib" / path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream{file} << text;
-  }
-  void script(const std::string& text) const { std::ofstream{folder / "train.py"} << text; }
-
-  void begin() {
-    nursery.emplace(loop.executor(), pool, plan_nursery(spec, node));
-    nursery->begin();
-  }
-
-  struct Ended {
-    std::string text;
-    ExitStatus status;
-  };
-
-  /// Starts a round's workers, with those variables, and waits for their ends; by local rank.
-  std::vector<Ended> round(const Variables& variables = {}) {
-    if (!nursery) begin();
-    std::vector<Command> commands =
-        plan_workers(spec, {.group_world_size = 1, .world_size = 2, .role_world_size = 2}, node);
-    std::vector<Pipe> outs(commands.size());
-    std::vector<NewChild> children;
-    for (std::size_t i = 0; i < commands.size(); ++i) {
-      for (const auto& [name, value] : variables)
-        commands[i].environment.push_back(name + "=" + value);
-      children.push_back({commands[i], {.out = outs[i].writer(), .err = outs[i].writer()}});
-    }
-    auto work = nursery->spawn(children, [] { return false; });
-    auto started = loop.run(std::move(work), "the start of the workers");
-    REQUIRE(started.size() == commands.size());
-    std::vector<Ended> ended;
-    for (std::size_t i = 0; i < started.size(); ++i) {
-      if (!started[i]) FAIL(started[i].error().message);
-      const std::string text = outs[i].rest("the end of a worker's output");
-      ended.push_back({text, loop.run(started[i]->wait(), "a worker's end")});
-      CHECK(ended.back().status == ExitStatus{});
-      started[i]->release();
-    }
-    return ended;
-  }
-};
 
 /// Says whether the module was there before the script asked for it.
 constexpr char kWarmOrCold[] =
@@ -276,95 +182,6 @@ TEST_CASE("nursery: a program that is not there has no effect but a word") {
   CHECK(f.log.text() ==
         "warning: --warm has no effect: cannot start '/nonexistent/python': No such "
         "file or directory; workers start the ordinary way\n");
-}
-
-TEST_CASE("nursery: workers that nobody wants any more are not started") {
-  if (python3().empty()) return;
-  NurseryFixture f{python3()};
-  f.module("library.py", "import time\ntime.sleep(20)\n");
-  f.script(kWarmOrCold);
-  f.begin();
-  bool unwanted = false;
-  std::optional<std::vector<Result<ChildProcess>>> started;
-  const auto spawn = [&]() -> asio::awaitable<void> {
-    const std::vector<NewChild> children{{probe({"sleep"})}, {probe({"sleep"})}};
-    auto result = co_await f.nursery->spawn(children, [&unwanted] { return unwanted; });
-    started.emplace(std::move(result));
-  };
-  asio::co_spawn(f.loop.executor(), spawn(), [](const std::exception_ptr&) {});
-  f.loop.poll();
-  CHECK_FALSE(started.has_value());
-  unwanted = true;
-  f.nursery->look_again();
-  f.loop.run_until([&] { return started.has_value(); }, "the answer");
-  REQUIRE(started->size() == 2);
-  for (const auto& one : *started) {
-    REQUIRE_FALSE(one.has_value());
-    CHECK(one.error().kind == Error::Kind::kUnavailable);
-  }
-}
-
-/// The workers of one start, which each write START into a pipe of their own.
-struct OneStart {
-  NurseryFixture& f;
-  std::string name;
-  std::vector<Pipe> outs = std::vector<Pipe>(2);
-  bool unwanted = false;
-  std::optional<std::vector<Result<ChildProcess>>> processes = {};
-
-  asio::awaitable<void> spawn() {
-    std::vector<Command> commands = plan_workers(
-        f.spec, {.group_world_size = 1, .world_size = 2, .role_world_size = 2}, f.node);
-    std::vector<NewChild> children;
-    for (std::size_t i = 0; i < commands.size(); ++i) {
-      commands[i].environment.push_back("START=" + name);
-      children.push_back({commands[i], {.out = outs[i].writer(), .err = outs[i].writer()}});
-    }
-    auto started = co_await f.nursery->spawn(std::move(children), [this] { return unwanted; });
-    processes.emplace(std::move(started));
-  }
-  void begin() {
-    asio::co_spawn(f.loop.executor(), spawn(), [](const std::exception_ptr&) {});
-    f.loop.poll();
-  }
-  std::string text_of(std::size_t worker) {
-    return outs[worker].rest("the end of a worker of start " + name);
-  }
-};
-
-TEST_CASE(
-    "nursery: of starts that overtake each other, the last one has its own workers, and no other "
-    "lives") {
-  if (python3().empty()) return;
-  NurseryFixture f{python3()};
-  f.script(
-      "import os, time\n"
-      "print(os.environ['START'], os.environ['RANK'], flush=True)\n"
-      "while os.environ['START'] != 'third': time.sleep(1)\n");
-  OneStart warm_up{f, "third"};
-  f.begin();
-  warm_up.begin();
-  f.loop.run_until([&] { return warm_up.processes.has_value(); }, "the fork server");
-
-  OneStart first{f, "first"}, second{f, "second"}, third{f, "third"};
-  first.begin();  // its workers are being forked
-  first.unwanted = true;
-  second.begin();
-  second.unwanted = true;
-  third.begin();
-  f.loop.run_until([&] { return third.processes.has_value(); }, "the last start");
-  for (std::size_t worker = 0; worker < 2; ++worker) {
-    REQUIRE((*third.processes)[worker].has_value());
-    CHECK(third.text_of(worker) == "third " + std::to_string(worker) + "\n");
-    CHECK(f.loop.run((*third.processes)[worker]->wait(), "a worker's end") == ExitStatus{});
-  }
-  for (OneStart* overtaken : {&first, &second}) {
-    REQUIRE(overtaken->processes.has_value());
-    for (std::size_t worker = 0; worker < 2; ++worker) {
-      CHECK_FALSE((*overtaken->processes)[worker].has_value());
-      overtaken->text_of(worker);  // it ends when they are dead
-    }
-  }
 }
 
 TEST_CASE("nursery: its end leaves neither processes nor files") {
