@@ -45,9 +45,16 @@ AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host, int
       id_{"n" + std::to_string(host) + "." + std::to_string(number) +
           (serial > 0 ? "." + std::to_string(serial) : "")} {
   if (is_served(world.plan)) listens_ = world.random.chance(90);
+  if (world.plan.warm) nursery_ = std::make_unique<NurseryShell>(world, *this);
+}
+
+void AgentShell::start() {
+  if (nursery_) nursery_->begin();
+  step(AgentBegins{});
 }
 
 void AgentShell::connect(const ReachCoordinator& wish) {
+  if (connecting_) watcher_.broke("one search at a time: " + id_ + " begins another one");
   wish_ = wish;
   const bool can_seek = process_ != nullptr && process_->can_seek();
   const bool asks = wish.at.empty() && can_seek;
@@ -215,8 +222,11 @@ void AgentShell::perform(const AgentAction& action) {
       [&](const AskForCheckpoint&) { ask_for_checkpoint(); },
       [](const InspectWorkers&) {},  // simulated workers tell no progress, so they never hang
       [&](const SweepTree& a) {
+        ++starts_;
+        if (std::exchange(sweeping_, true))
+          watcher_.broke("one sweep at a time: " + id_ + " begins another one");
         for (auto& [serial, worker] : alive_)
-          if (!a.keep || !is_spared(worker)) report_exit(worker);
+          if (worker.watched && (!a.keep || !is_spared(worker))) report_exit(worker);
         const bool leaves_some = !a.at_once && world_.random.chance(10);
         leftovers_end_ =
             world_.time.now() + world_.random.time(0ms, leaves_some ? 60'000ms : 100ms);
@@ -239,6 +249,7 @@ void AgentShell::perform(const AgentAction& action) {
       [](const Warn&) {},
       [&](const Exit& a) {
         end_ = a.end;
+        end_nursery();
         watcher_.exits(*this);
         if (receiving_) world_.network.close(link_, Side::kAgent);
         if (process_ != nullptr) process_->agent_ended();
@@ -270,13 +281,6 @@ void AgentShell::ring() {
 
 void AgentShell::arm() {
   timer_.set(machine_.next_alarm(), [this] { ring(); });
-}
-
-void AgentShell::when_awake(Timeline::Task task) {
-  if (frozen_)
-    held_.push_back(std::move(task));
-  else
-    task();
 }
 
 }  // namespace ddprun::simulation

@@ -4,12 +4,15 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "rendezvous/transport/connect_plan.hpp"
+#include "tests/simulation/fork_server.hpp"
 #include "tests/simulation/late_timer.hpp"
+#include "tests/simulation/nursery_shell.hpp"
 #include "tests/simulation/own_process.hpp"
 #include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"
@@ -29,6 +32,8 @@ struct FakeWorker {
   bool parked = false;
   std::int64_t held_at = -1;  // the steps that it had counted when it was asked to hold
   int world_size = 0;         // in its last round there were so many; 0: it had none
+  bool runs = false;          // its program; else the fork server has not let it go
+  bool watched = false;       // the agent knows that it is there
 };
 
 /// It has left its round, or is of none yet.
@@ -36,7 +41,7 @@ inline bool is_spared(const FakeWorker& worker) {
   return worker.parked || worker.round == kNoRound;
 }
 
-class AgentShell {
+class AgentShell : public Births {
  public:
   /// The agent number `number` of this run, which starts on `host`. Of several with that number one
   /// after the other, `serial` tells which one it is. `process`: null where nothing else is in it.
@@ -44,7 +49,7 @@ class AgentShell {
              OwnProcess* process = nullptr);
   AgentShell(const AgentShell&) = delete;
 
-  void start() { step(AgentBegins{}); }
+  void start();
   void receive(LinkId link, const Parcel& parcel);
 
   // What may happen to it.
@@ -74,8 +79,11 @@ class AgentShell {
   /// The greatest numbers that it was told. Kept apart from what its machine remembers.
   const JobCounters& told() const { return told_; }
   int finished_in_round() const { return finished_; }  // workers that exited with 0
+  // These are about processes, whatever the agent knows of them.
   int round_alive() const;  // the round whose workers are alive, and not parked; 0: none are
   bool has_processes() const { return !alive_.empty(); }
+  /// A sentence, where one process is of a round beside another round, or has another's place.
+  std::optional<std::string> beside() const;
   TimePoint last_heard() const { return last_heard_; }  // the coordinator
   TimePoint awake_since() const { return awake_since_; }
   bool connected() const { return receiving_; }
@@ -106,12 +114,23 @@ class AgentShell {
   void look_at_node(const CheckSelf& order);
   void ring();
   void arm();
-  void when_awake(Timeline::Task task);
 
+  // What a fork server does, and how others are started.
+  pid_t fork(int round, int local_rank) override;
+  void let_go(pid_t pid) override;
+  void close_gate(const std::vector<pid_t>& pids) override;
+  void kill(pid_t pid) override;
+  void when_awake(Timeline::Task task) override;
+  void start_all(const std::vector<NurseryShell::Child>& fresh);
+  void take_on(const NurseryShell::Child& child, pid_t pid);
+  void end_nursery();
+
+  std::map<int, FakeWorker>::iterator watched(int local_rank);
   void start_workers(const StartRound& round);
   void start_parked();
   void resize(FakeWorker& worker, const StartRound& round);
-  void start_beside(int local_rank);
+  void greet(int serial);
+  void live_beside(int serial);
   void begin_to_work(int serial);
   void ask_to_hold(int round);
   void ask_to_leave_after(const LeaveAfter& order);
@@ -123,6 +142,7 @@ class AgentShell {
   void ask_for_checkpoint();
   void end_at(int serial, TimePoint when, ExitStatus how);
   void end_worker(int serial);
+  void note_end(FakeWorker worker);
   void report_exit(FakeWorker& worker);
   bool is_swept(bool keep) const;
   void begin_sweep(bool keep);
@@ -155,8 +175,12 @@ class AgentShell {
   int coordinator_ = 0;
   int connected_to_ = 0;  // the last coordinator that it has reached, by number
   int finished_ = 0;
-  std::map<int, FakeWorker> alive_;  // by serial number
+  std::map<int, FakeWorker> alive_;  // all processes of workers, by serial number
+  std::map<int, FakeWorker> ended_;  // those that had ended before the agent knew of them
   int spawned_ = 0;
+  std::unique_ptr<NurseryShell> nursery_;  // null: workers start the ordinary way
+  int starts_ = 0;                         // starts and sweeps so far, as those of WorkerSet
+  bool stopping_ = false;                  // the workers of this round have been told to stop
   TimePoint last_heard_;
   std::optional<TimePoint> asked_;
   LateTimer timer_{world_};
@@ -169,6 +193,7 @@ class AgentShell {
   TimePoint sweep_gives_up_{};
   bool sweep_keeps_ = false;  // It is that of the sweep under way.
   int sweeps_ = 0;            // those that have begun or ended
+  bool sweeping_ = false;
   bool was_stuck_ = false;
   bool dead_ = false;
   std::optional<AgentEnd> end_;

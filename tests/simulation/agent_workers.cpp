@@ -23,42 +23,40 @@ constexpr milliseconds kParkMax{3'000};   // until it has left a round
 constexpr milliseconds kHoldMax{300};     // until it says that it holds
 constexpr std::int64_t kStep = 100;       // how many steps are counted then
 
+/// A process that has not been let go is below the fork server, where a sweep does not look.
+bool outlives_sweep(const FakeWorker& worker, bool keep) {
+  return !worker.runs || (keep && worker.watched && is_spared(worker));
+}
+
 }  // namespace
+
+/// The process that the agent knows as the worker of that local rank.
+std::map<int, FakeWorker>::iterator AgentShell::watched(int local_rank) {
+  return std::ranges::find_if(alive_, [&](const auto& entry) {
+    return entry.second.watched && entry.second.local_rank == local_rank;
+  });
+}
 
 void AgentShell::start_workers(const StartRound& round) {
   watcher_.starts_workers(*this, round);
+  ++starts_;
+  stopping_ = false;
   round_ = round;
   coordinator_ = connected_to_;
   finished_ = 0;
   const RankList vacant = seats_in(round.vacant, rules_.workers);
+  std::vector<NurseryShell::Child> fresh;
   for (int rank = 0; rank < rules_.workers; ++rank) {
-    const auto parked = std::ranges::find_if(
-        alive_, [&](const auto& entry) { return entry.second.local_rank == rank; });
-    if (has_rank(vacant, rank)) {
-      if (parked == alive_.end()) start_beside(rank);
-      continue;
-    }
-    if (parked != alive_.end()) {
-      parked->second.round = round.round;
-      parked->second.parked = false;
-      resize(parked->second, round);
-      begin_to_work(parked->first);
-      continue;
-    }
-    const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);
-    const bool stuck = ignores && world_.random.chance(world_.plan.stuck_percent);
-    alive_[++spawned_] = {round.round, rank, ignores, stuck, TimePoint::max(), {}};
-    resize(alive_[spawned_], round);
-    begin_to_work(spawned_);
-    if (world_.plan.stays_percent == 0 || !world_.random.chance(world_.plan.stays_percent))
-      continue;
-    world_.time.after(world_.random.time(0ms, kHelloMax), [this, serial = spawned_] {
-      const auto worker = alive_.find(serial);
-      if (worker == alive_.end()) return;
-      worker->second.stays = true;
-      says(worker->second.local_rank, CanStay{worker->second.round, world_.plan.resizes});
-    });
+    const bool is_vacant = has_rank(vacant, rank);
+    const auto there = watched(rank);
+    if (there == alive_.end()) fresh.push_back({is_vacant ? kNoRound : round.round, rank});
+    if (there == alive_.end() || is_vacant) continue;
+    there->second.round = round.round;
+    there->second.parked = false;
+    resize(there->second, round);
+    begin_to_work(there->first);
   }
+  start_all(fresh);
 }
 
 void AgentShell::resize(FakeWorker& worker, const StartRound& round) {
@@ -70,28 +68,35 @@ void AgentShell::resize(FakeWorker& worker, const StartRound& round) {
 }
 
 void AgentShell::start_parked() {
+  ++starts_;
+  stopping_ = false;
+  std::vector<NurseryShell::Child> fresh;
   for (int rank = 0; rank < rules_.workers; ++rank)
-    if (std::ranges::none_of(alive_, [&](const auto& e) { return e.second.local_rank == rank; }))
-      start_beside(rank);
+    if (watched(rank) == alive_.end()) fresh.push_back({kNoRound, rank});
+  start_all(fresh);
+}
+
+/// It says that it can stay, if it can.
+void AgentShell::greet(int serial) {
+  if (world_.plan.stays_percent == 0 || !world_.random.chance(world_.plan.stays_percent)) return;
+  world_.time.after(world_.random.time(0ms, kHelloMax), [this, serial] {
+    const auto worker = alive_.find(serial);
+    if (worker == alive_.end()) return;
+    worker->second.stays = true;
+    says(worker->second.local_rank, CanStay{worker->second.round, world_.plan.resizes});
+  });
 }
 
 /// Some end before they park, and some do neither: those have no elastic loop.
-void AgentShell::start_beside(int rank) {
-  const bool ignores = world_.random.chance(world_.plan.ignores_term_percent);
-  alive_[++spawned_] = {.round = kNoRound,
-                        .local_rank = rank,
-                        .ignores_term = ignores,
-                        .stuck = false,
-                        .ends = TimePoint::max(),
-                        .how = {}};
+void AgentShell::live_beside(int serial) {
   if (world_.random.chance(5))
-    end_at(spawned_, world_.time.now() + world_.random.time(0ms, kHelloMax), {.code = 1});
+    end_at(serial, world_.time.now() + world_.random.time(0ms, kHelloMax), {.code = 1});
   if (!world_.random.chance(world_.plan.stays_percent)) {
-    end_at(spawned_, world_.time.now() + world_.random.time(0ms, world_.plan.run_max),
+    end_at(serial, world_.time.now() + world_.random.time(0ms, world_.plan.run_max),
            {.code = world_.random.number(0, 1)});
     return;
   }
-  world_.time.after(world_.random.time(0ms, kHelloMax), [this, serial = spawned_] {
+  world_.time.after(world_.random.time(0ms, kHelloMax), [this, serial] {
     const auto worker = alive_.find(serial);
     if (worker == alive_.end()) return;
     FakeWorker& found = worker->second;
@@ -103,7 +108,8 @@ void AgentShell::start_beside(int rank) {
 }
 
 void AgentShell::begin_to_work(int serial) {
-  const auto length = world_.run_time(round_.round) + world_.random.time(0ms, kStartApartMax);
+  const auto length =
+      world_.run_time(alive_.at(serial).round) + world_.random.time(0ms, kStartApartMax);
   if (world_.random.chance(world_.plan.failure_percent))
     end_at(serial, world_.time.now() + world_.random.time(0ms, length), {.code = 1});
   else
@@ -119,7 +125,8 @@ void AgentShell::says(int local_rank, const WorkerWord& what) {
 /// Members are never more than one step apart. Some do not answer, and some cannot hold.
 void AgentShell::ask_to_hold(int round) {
   for (auto& [serial, worker] : alive_) {
-    if (worker.round != round || !worker.stays || world_.random.chance(2)) continue;
+    if (!worker.watched || worker.round != round || !worker.stays || world_.random.chance(2))
+      continue;
     worker.held_at = world_.random.chance(2) ? -1 : kStep + world_.random.number(0, 1);
     world_.time.after(world_.random.time(0ms, kHoldMax), [this, serial = serial, round] {
       const auto found = alive_.find(serial);
@@ -131,7 +138,7 @@ void AgentShell::ask_to_hold(int round) {
 
 void AgentShell::ask_to_leave_after(const LeaveAfter& order) {
   for (auto& [serial, worker] : alive_) {
-    if (worker.round != order.round || !worker.stays) continue;
+    if (!worker.watched || worker.round != order.round || !worker.stays) continue;
     // It holds, and has not come so far.
     if (worker.held_at < 0 || worker.held_at >= order.step)
       watcher_.broke("a cut drops nothing: " + id_ + " is to leave round " +
@@ -144,7 +151,7 @@ void AgentShell::ask_to_leave_after(const LeaveAfter& order) {
 /// Some take long, some never leave, of which some know that they are stuck.
 void AgentShell::ask_to_leave(int round) {
   for (const auto& [serial, worker] : alive_) {
-    if (worker.round != round) continue;
+    if (!worker.watched || worker.round != round) continue;
     if (worker.stays && worker.ignores_term && world_.random.chance(50))
       says(worker.local_rank, Stuck{round});
     if (worker.stays && !worker.ignores_term) leave_soon(serial, round);
@@ -165,7 +172,7 @@ void AgentShell::leave_soon(int serial, int round) {
 
 void AgentShell::kill_workers(const std::vector<int>& local_ranks) {
   for (const auto& [serial, worker] : alive_)
-    if (std::ranges::count(local_ranks, worker.local_rank) > 0)
+    if (worker.watched && std::ranges::count(local_ranks, worker.local_rank) > 0)
       end_at(serial,
              world_.time.now() + world_.random.time(0ms, worker.stuck ? kStuckMax : kKillMax),
              {.signal = SIGKILL});
@@ -176,7 +183,10 @@ void AgentShell::signal_workers(int signal) {
   world_.trace.note(now, [&] {
     return "host" + std::to_string(host_) + " sends its workers signal " + std::to_string(signal);
   });
+  stopping_ = stopping_ || signal != SIGCONT;
+  if (nursery_) nursery_->look_again();
   for (auto& [serial, worker] : alive_) {
+    if (!worker.watched) continue;
     worker.told = worker.told || signal != SIGCONT;
     if (signal == SIGKILL && worker.stuck)
       end_at(serial, now + world_.random.time(0ms, kStuckMax), {.signal = SIGKILL});
@@ -191,7 +201,9 @@ void AgentShell::signal_workers(int signal) {
 
 /// Some write it and exit, with whatever code, in time or not; others go on.
 void AgentShell::ask_for_checkpoint() {
+  stopping_ = true;
   for (auto& [serial, worker] : alive_) {
+    if (!worker.watched) continue;
     worker.told = true;
     if (world_.random.chance(70))
       end_at(serial, world_.time.now() + world_.random.time(0ms, 2 * rules_.preempt_timeout),
@@ -212,8 +224,15 @@ void AgentShell::end_at(int serial, TimePoint when, ExitStatus how) {
 void AgentShell::end_worker(int serial) {
   const auto found = alive_.find(serial);
   if (found == alive_.end() || found->second.ends > world_.time.now()) return;
-  FakeWorker worker = found->second;
+  const FakeWorker worker = found->second;
   alive_.erase(found);
+  if (worker.watched)
+    note_end(worker);
+  else
+    ended_[serial] = worker;
+}
+
+void AgentShell::note_end(FakeWorker worker) {
   if (worker.how.ok() && worker.round == round_.round) ++finished_;
   report_exit(worker);
 }
@@ -227,7 +246,7 @@ void AgentShell::report_exit(FakeWorker& worker) {
                     .local_rank = worker.local_rank,
                     .status = worker.how};
   const TimePoint now = world_.time.now();
-  EndClues clues{.rank = how.rank, .status = worker.how, .ended = now};
+  EndClues clues{.rank = how.rank, .status = worker.how, .started = worker.runs, .ended = now};
   clues.told = worker.told;
   clues.told_at = now;
   if (worker.how.code == 1 && world_.random.chance(30))
@@ -260,19 +279,21 @@ void AgentShell::sweep(int number) {
     return world_.time.after(100ms, [this, number] { sweep(number); });
   if (!is_swept(sweep_keeps_)) was_stuck_ = true;
   std::erase_if(alive_,
-                [&](const auto& entry) { return !sweep_keeps_ || !is_spared(entry.second); });
+                [&](const auto& entry) { return !outlives_sweep(entry.second, sweep_keeps_); });
   ++sweeps_;
+  sweeping_ = false;
   step(TreeGone{});
 }
 
 bool AgentShell::is_swept(bool keep) const {
   return std::ranges::all_of(alive_,
-                             [&](const auto& entry) { return keep && is_spared(entry.second); });
+                             [&](const auto& entry) { return outlives_sweep(entry.second, keep); });
 }
 
 void AgentShell::kill() {
   if (gone()) return;
   dead_ = true;
+  end_nursery();
   alive_.clear();
   if (receiving_) world_.network.close(link_, Side::kAgent);
 }
@@ -281,6 +302,7 @@ void AgentShell::power_off() {
   world_.network.cut(host_, true, true);
   if (receiving_) world_.network.break_link(link_, std::nullopt, std::nullopt);
   dead_ = true;
+  end_nursery();
   alive_.clear();
 }
 
@@ -316,12 +338,6 @@ void AgentShell::worker_exits(ExitStatus how) {
   const auto running = std::ranges::find_if(
       alive_, [&](const auto& entry) { return entry.second.ends > world_.time.now(); });
   if (running != alive_.end()) end_at(running->first, world_.time.now(), how);
-}
-
-int AgentShell::round_alive() const {
-  for (const auto& [serial, worker] : alive_)
-    if (!worker.parked && worker.round != kNoRound) return worker.round;
-  return 0;
 }
 
 }  // namespace ddprun::simulation

@@ -27,6 +27,7 @@ void Invariants::check() {
   if (is_served(world_.plan)) check_one_live_world();
   check_silent_evicted();
   for (const auto& agent : cluster_.agents) {
+    if (const auto beside = agent->beside()) broke(*beside);
     check_cut_off(*agent);
     check_patience(*agent);
   }

@@ -123,6 +123,7 @@ void SuccessionInvariants::check_one_world() {
   const StartRound* world = nullptr;
   for (const auto& node : nodes_) {
     const AgentShell& agent = node->agent();
+    if (const auto beside = agent.beside()) broke(*beside);
     const bool awake = !agent.frozen() && world_.time.now() - agent.awake_since() > kAwakeSlack;
     if (agent.gone() || agent.round_alive() == 0 || !awake) continue;
     const StartRound& round = agent.started();

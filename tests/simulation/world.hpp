@@ -45,6 +45,7 @@ struct JobPlan {
   int stuck_percent = 0;  // as many of those stay for a while after SIGKILL, too
   int stays_percent = 0;  // as many workers can stay while members of the job change
   bool resizes = true;    // those do not need as many of them as before
+  bool warm = false;      // workers are forked by a server
 };
 
 /// Whether a `ddprun server` coordinates the job.
@@ -59,6 +60,7 @@ struct World {
       : random{seed}, plan{draw_plan(random)}, network{time, random}, trace{trace_lines_max} {
     if (seed % 3 == 0) plan.stays_percent = seed % 2 == 0 ? 100 : 95;
     plan.resizes = seed % 5 != 0;
+    plan.warm = seed % 4 < 2;
   }
   World(const World&) = delete;
 
