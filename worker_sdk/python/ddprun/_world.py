@@ -205,11 +205,14 @@ class World:
 
     def _free(self) -> None:
         """Called by the line's thread: this one may wait for a member that is gone."""
-        if self._membership.place == ENTERING:
+        is_entering = self._membership.place == ENTERING
+        if is_entering:
             self._sockets.note()
         if self._frees_gpu:
             _nccl.abort_groups()
         self._sockets.shut_down()
+        if is_entering and not self._frees_gpu:
+            self._sockets.hang_up_for(self.size)
 
     def _take_down(self, orderly: bool) -> None:
         """Removes what DDP has hooked into the model, and the group, even if the program still has the DDP object."""
