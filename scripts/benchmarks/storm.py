@@ -107,17 +107,19 @@ def send(pid, which):
 class Storm:
     """A training, and what happens to it."""
 
-    def __init__(self, language, folder, variables, steps, seed):
+    ddprun = DDPRUN
+
+    def __init__(self, language, folder, variables, steps, seed, nodes=NODES, workers=WORKERS):
         self.told, self.steps, self.random = Told(folder / "told"), steps, random.Random(seed)
-        self.folder = folder
+        self.folder, self.size = folder, nodes * workers
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        command = [DDPRUN, "--nnodes", f"1:{NODES}", "--nproc-per-node", str(WORKERS), "--rdzv-backend", "c10d",
+        command = [self.ddprun, "--nnodes", f"1:{nodes}", "--nproc-per-node", str(workers), "--rdzv-backend", "c10d",
                    "--rdzv-endpoint", f"127.0.0.1:{port}", "--rdzv-id", f"storm_{port}", "--max-restarts", "10000",
                    "--hang-timeout", "10", "--on-hang", "restart", "--shutdown-timeout", "5",
                    *PROGRAMS[language], str(folder), str(steps)]
-        self.nodes = [Node(number, command, variables, folder) for number in range(NODES)]
+        self.nodes = [Node(number, command, variables, folder) for number in range(nodes)]
 
     def wait(self, what, is_so):
         deadline = time.monotonic() + PATIENCE_S
@@ -144,7 +146,7 @@ class Storm:
         """Waits for a step of all workers, which are all there."""
         since = time.monotonic()
         self.wait("all workers", lambda: self.is_over() or any(
-            line["at"] > since and line["size"] == NODES * WORKERS for line in self.told.of("step")))
+            line["at"] > since and line["size"] == self.size for line in self.told.of("step")))
 
     def happen(self, what):
         """Returns (what, seconds until the others' next step) for each change."""
@@ -166,14 +168,14 @@ class Storm:
             node.start()
         else:
             node.send(signal.SIGCONT)
-        self.wait("all workers again", lambda: self.step_after(at, NODES * WORKERS))
-        entered = [line["at"] for line in self.told.of("world") if line["at"] > at and line["size"] == NODES * WORKERS]
+        self.wait("all workers again", lambda: self.step_after(at, self.size))
+        entered = [line["at"] for line in self.told.of("world") if line["at"] > at and line["size"] == self.size]
         before = [line["at"] for line in self.told.of("step") if line["at"] < min(entered)]
-        return [(what, lost), ("a node joins", self.step_after(max(before), NODES * WORKERS) - max(before))]
+        return [(what, lost), ("a node joins", self.step_after(max(before), self.size) - max(before))]
 
     def run(self, changes):
         """Lets so many changes happen, at steps spread over the training; returns them with their seconds."""
-        self.wait("all workers", lambda: [s for s in self.told.of("step") if s["size"] == NODES * WORKERS])
+        self.wait("all workers", lambda: [s for s in self.told.of("step") if s["size"] == self.size])
         happened = []
         while len(happened) < changes and (begun := self.told.of("step")[-1]["step"]) < self.steps - CALM_STEPS:
             due = max(begun + 2, (self.steps - CALM_STEPS) * (len(happened) + 1) // (changes + 2))
@@ -188,7 +190,7 @@ class Storm:
             begun = self.told.of("step")[-1]["step"]
             self.wait("another step", lambda: self.is_over() or self.told.of("step")[-1]["step"] > begun)
         codes = [node.agent.wait(PATIENCE_S) for node in self.nodes]
-        if codes != [0] * NODES:
+        if codes != [0] * len(codes):
             raise RuntimeError(f"the nodes ended with {codes}, see {self.folder}")
         return happened
 
