@@ -243,7 +243,7 @@ void Agent::perform(const AgentAction& action) {
 /// What is known of workers before those that are started now is forgotten.
 void Agent::watch(const StartRound& round) {
   const std::vector<int> fresh = workers_.missing();
-  if (for_workers_.door != nullptr) for_workers_.door->forget_entrances(fresh);
+  if (for_workers_.door != nullptr) for_workers_.door->forget(fresh);
   if (static_cast<int>(fresh.size()) < spec_.workers)
     return introspection_.go_on_in_round(round.round, watched_ranks(round, spec_.workers), fresh);
   if (for_workers_.trainings != nullptr) for_workers_.trainings->forget();

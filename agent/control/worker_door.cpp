@@ -6,9 +6,11 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <cerrno>
+#include <csignal>
 #include <utility>
 
-#include "agent/control/worker_words.hpp"
+#include "agent/introspection/process_facts.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/start_coroutine.hpp"
@@ -25,6 +27,18 @@ using asio::local::stream_protocol;
 /// Connections of this many times as many processes as there are workers: what is more is no
 /// worker.
 constexpr std::size_t kLinesPerWorkerMax = 4;
+
+/// The process that has connected; 0: it is not seen from here, as in another PID namespace.
+pid_t peer_of(stream_protocol::socket& socket) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  const int file = socket.native_handle();
+  return getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
+
+bool has_ended(pid_t pid) {
+  return pid > 0 && (is_ending(pid) || (kill(pid, 0) != 0 && errno == ESRCH));
+}
 
 }  // namespace
 
@@ -89,8 +103,7 @@ asio::awaitable<void> WorkerDoor::hear(std::shared_ptr<Line> line) {
     text.erase(0, length);
   }
   --open_;
-  const auto known = lines_.find(line->local_rank);
-  if (known != lines_.end() && known->second == line) lines_.erase(known);
+  if (is_worker(line)) lines_.erase(line->local_rank);
 }
 
 /// Returns whether more may follow.
@@ -100,21 +113,40 @@ bool WorkerDoor::take(const std::shared_ptr<Line>& line, std::string_view text) 
     log::warn("closed a worker's line: {}", heard.error().message);
     return false;
   }
-  match(
-      *heard,
-      [&](const WorkerHello& hello) {
-        if (hello.local_rank < 0 || hello.local_rank >= workers_) return;
-        line->local_rank = hello.local_rank;
-        lines_[hello.local_rank] = line;
-        say(*line, welcome_line(patience_));
-        const auto entrance = entrances_.extract(hello.local_rank);
-        if (entrance && hello.round == kNoRound) say(*line, entrance.mapped());
-        heard_({hello.local_rank, CanStay{hello.round, hello.resize}});
-      },
+  return match(
+      *heard,  //
+      [&](const WorkerHello& hello) { return greet(line, hello); },
       [&](const auto& word) {
-        if (line->local_rank >= 0) heard_({line->local_rank, word});
+        const bool is_known = is_worker(line);
+        if (is_known) heard_({line->local_rank, word});
+        return is_known;
       });
-  return line->local_rank >= 0;
+}
+
+/// A worker that has said hello and died may have been replaced before anybody read it.
+bool WorkerDoor::greet(const std::shared_ptr<Line>& line, const WorkerHello& hello) {
+  if (hello.local_rank < 0 || hello.local_rank >= workers_) return false;
+  if (has_ended(peer_of(line->socket))) return false;
+  line->local_rank = hello.local_rank;
+  lines_[hello.local_rank] = line;
+  say(*line, welcome_line(patience_));
+  const auto entrance = entrances_.extract(hello.local_rank);
+  if (entrance && hello.round == kNoRound) say(*line, entrance.mapped());
+  heard_({hello.local_rank, CanStay{hello.round, hello.resize}});
+  return true;
+}
+
+/// Whether it is of the last process that has said hello in its seat, and that one has it still.
+bool WorkerDoor::is_worker(const std::shared_ptr<Line>& line) const {
+  const auto known = lines_.find(line->local_rank);
+  return known != lines_.end() && known->second == line;
+}
+
+void WorkerDoor::forget(const std::vector<int>& local_ranks) {
+  for (const int local_rank : local_ranks) {
+    entrances_.erase(local_rank);
+    lines_.erase(local_rank);
+  }
 }
 
 /// Lines are short, and a worker's thread reads all the time: one that does not take it is in a

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/control/worker_words.hpp"
 #include "agent/decisions/agent_events.hpp"
 #include "base/asio.hpp"
 #include "base/result.hpp"
@@ -48,10 +49,9 @@ class WorkerDoor {
   /// beside a round, and has not said hello yet, is told when it does.
   void enter(int local_rank, int round, const std::map<std::string, std::string>& environment);
 
-  /// Workers that are started now in these seats enter no round of before.
-  void forget_entrances(const std::vector<int>& local_ranks) {
-    for (const int local_rank : local_ranks) entrances_.erase(local_rank);
-  }
+  /// Workers are started now in these seats. They enter no round of before, and what is still heard
+  /// of others that had the seats is not theirs.
+  void forget(const std::vector<int>& local_ranks);
 
   void close();
 
@@ -62,6 +62,8 @@ class WorkerDoor {
   asio::awaitable<void> accept();
   asio::awaitable<void> hear(std::shared_ptr<Line> line);
   bool take(const std::shared_ptr<Line>& line, std::string_view text);
+  bool greet(const std::shared_ptr<Line>& line, const WorkerHello& hello);
+  bool is_worker(const std::shared_ptr<Line>& line) const;
   void say(Line& line, const std::string& text);
   void say_to_all(const std::string& text);
 

@@ -1,12 +1,14 @@
 #include "agent/control/worker_door.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include "agent/control/worker_words.hpp"
 #include "tests/support/event_loop.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -114,7 +116,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for those that ar
   auto worker = connects();
   says(worker, R"({"type":"hello","local_rank":0,"round":4,"resize":true})");  // it was started for
                                                                                // that round
-  door_->forget_entrances({1});
+  door_->forget({1});
   auto parked = connects();
   says(parked, R"({"type":"hello","local_rank":1,"round":0,"resize":true})");
   heard(2);
@@ -149,6 +151,52 @@ TEST_CASE_METHOD(WorkerDoorFixture, "the process that has said hello last is the
   first.close();
   door_->enter(0, 3, {});
   CHECK(next(second) == R"({"environment":{},"round":3,"type":"enter"})");
+}
+
+constexpr char kHello[] = R"({"type":"hello","local_rank":0,"round":0,"resize":true})";
+
+TEST_CASE_METHOD(WorkerDoorFixture, "what a worker has said is not heard of the one after it") {
+  auto first = connects();
+  says(first, kHello);
+  heard(1);
+  says(first, R"({"type":"parked","round":0})");  // nobody has read it when it is replaced
+  door_->forget({0});
+  auto second = connects();
+  says(second, kHello);
+  heard(2);
+  next(second);
+  CHECK(std::holds_alternative<CanStay>(heard_.back().what));
+  next(first);
+  CHECK(next(first).empty());
+}
+
+TEST_CASE_METHOD(WorkerDoorFixture, "who has lost the seat to another process is hung up on") {
+  auto first = connects();
+  says(first, kHello);
+  heard(1);
+  next(first);
+  auto second = connects();
+  says(second, kHello);
+  heard(2);
+  says(first, R"({"type":"goodbye"})");
+  CHECK(next(first).empty());
+  CHECK(heard_.size() == 2);
+}
+
+TEST_CASE_METHOD(WorkerDoorFixture, "the hello of a process that has ended is not heard") {
+  const pid_t gone = fork();
+  if (gone == 0) {
+    auto worker = connects();
+    says(worker, kHello);
+    _exit(0);
+  }
+  REQUIRE(waitpid(gone, nullptr, 0) == gone);
+  auto worker = connects();
+  says(worker, R"({"type":"hello","local_rank":1,"round":0,"resize":true})");
+  heard(1);
+  next(worker);
+  REQUIRE(heard_.size() == 1);
+  CHECK(heard_.front().local_rank == 1);
 }
 
 }  // namespace
