@@ -147,9 +147,11 @@ void ElasticRun::State::end_world(const AgentLine& from, std::int64_t round) {
       const std::lock_guard lock{mutex};
       entered = connections;
     }
-    if (membership.place() == Membership::Place::kEntering) entered->note();
+    const bool is_entering = membership.place() == Membership::Place::kEntering;
+    if (is_entering) entered->note();
     abort_gpu_groups();
     entered->shut_down();
+    if (is_entering) entered->hang_up_for_members();
     if (entered->await_close(kFreeingTime)) return;
     if (standstill.is_new(waits_for_ranks(), ran(), std::chrono::steady_clock::now()))
       from.say_stuck(round);

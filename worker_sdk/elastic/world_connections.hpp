@@ -5,6 +5,10 @@
 // while the group is made are noted, and shut down when the world has to be left: each call of the
 // group then fails at once, here and at its other end. Noted is a duplicate, whose number nobody
 // else can have been given in between.
+//
+// A member that is lost after it has told its address, and before it has connected, leaves nothing
+// to shut down: Gloo waits for it at a socket that listens. So this process connects there in its
+// place, and hangs up.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +25,7 @@ namespace ddprun::sdk {
 /// it.
 class WorldConnections {
  public:
-  WorldConnections();
+  explicit WorldConnections(int members = 0);
   ~WorldConnections() { close(); }
   WorldConnections(const WorldConnections&) = delete;
   WorldConnections& operator=(const WorldConnections&) = delete;
@@ -32,6 +36,8 @@ class WorldConnections {
   bool hung_up() const;
   /// Makes every call fail that waits for one of them.
   void shut_down() const;
+  /// Makes every call fail that waits for a member to connect.
+  void hang_up_for_members() const;
   /// The world is left.
   void close();
   /// Waits until close() was called, or the time is over. Returns whether it was.
@@ -41,8 +47,10 @@ class WorldConnections {
   mutable std::mutex mutex_;
   std::condition_variable closed_;
   bool is_closed_ = false;
+  const int members_;
   std::set<ino_t> before_;
-  std::map<ino_t, int> noted_;  // duplicates of their descriptors
+  std::map<ino_t, int> noted_;      // duplicates of their descriptors
+  std::map<ino_t, int> listening_;  // where members connect, duplicates, too
 };
 
 }  // namespace ddprun::sdk

@@ -62,7 +62,8 @@ class WorldImpl {
   ElasticRun::State& run_;
   WorldPlace place_;
   ProcessGroupOptions options_;
-  std::shared_ptr<WorldConnections> connections_ = std::make_shared<WorldConnections>();
+  std::shared_ptr<WorldConnections> connections_ =
+      std::make_shared<WorldConnections>(place_.env.world_size);
   std::shared_ptr<Reductions> reductions_ = std::make_shared<Reductions>();
   std::optional<ProcessGroup> group_;
   std::optional<LightCopy> light_copy_;  // not set: no step is ever dropped

@@ -4,7 +4,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <string>
 #include <thread>
 
 #include "tests/support/catch.hpp"
@@ -24,10 +27,10 @@ class LoopConnection {
     auto* const generic = reinterpret_cast<sockaddr*>(&address);
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     REQUIRE(bind(listener_, generic, size) == 0);
-    REQUIRE(listen(listener_, 1) == 0);
+    REQUIRE(listen(listener_, 4) == 0);
     REQUIRE(getsockname(listener_, generic, &size) == 0);
-    file_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    REQUIRE(connect(file_, generic, size) == 0);
+    address_ = address;
+    connect_again();
   }
   ~LoopConnection() {
     close(file_);
@@ -37,17 +40,42 @@ class LoopConnection {
   LoopConnection& operator=(const LoopConnection&) = delete;
 
   int file() const { return file_; }
+  void connect_again() {
+    if (file_ >= 0) close(file_);
+    file_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(connect(file_, reinterpret_cast<sockaddr*>(&address_), sizeof address_) == 0);
+  }
+  /// Accepts the next connection, and returns what there is to read of it.
+  std::string next_member() const {
+    const int member = accept(listener_, nullptr, nullptr);
+    REQUIRE(member >= 0);
+    std::array<char, 64> bytes;
+    const ssize_t length = recv(member, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    close(member);
+    return {bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+  }
   void close_other_end() {
     if (listener_ >= 0) close(listener_);
     listener_ = -1;
   }
 
  private:
+  sockaddr_in address_{};
   int listener_ = -1;
   int file_ = -1;
 };
 
 }  // namespace
+
+TEST_CASE("elastic: who waits for a member that is lost before it connects is freed") {
+  WorldConnections connections{2};
+  const LoopConnection lost;  // whose end nobody accepts
+  connections.note();
+  connections.hang_up_for_members();
+  CHECK(lost.next_member() == "");  // that connection itself has said nothing
+  for (const std::int64_t pair : {0, 1})
+    CHECK(lost.next_member() == std::string(reinterpret_cast<const char*>(&pair), sizeof pair));
+}
 
 TEST_CASE("elastic: who waits for a connection of the world is freed when it is shut down") {
   WorldConnections connections;
@@ -73,8 +101,9 @@ TEST_CASE(
 }
 
 TEST_CASE("elastic: it is seen that the other end of a connection has hung up") {
-  WorldConnections connections;
   LoopConnection connection;
+  WorldConnections connections;
+  connection.connect_again();  // where it listens is of before
   connections.note();
   CHECK_FALSE(connections.hung_up());
   connection.close_other_end();
