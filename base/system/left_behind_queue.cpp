@@ -1,5 +1,6 @@
 #include "base/system/left_behind_queue.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -7,9 +8,17 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/seconds_text.hpp"
 #include "base/system/left_behind.hpp"
 
 namespace ddprun {
+
+namespace {
+
+/// So long the thread stays for what comes next: to start another one takes longer than many tasks.
+constexpr std::chrono::seconds kLinger{1};
+
+}  // namespace
 
 /// The thread, which is there as long as something is to be done, holds it, too. While it does
 /// something, no lock is held.
@@ -22,10 +31,14 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
     if (tasks_.size() >= tasks_max_)
       return Error{Error::Kind::kUnavailable, "it does not answer, and much waits for it"};
     tasks_.push_back(std::move(task));
-    if (std::exchange(under_way_, true)) return {};
+    under_way_ = true;
+    if (std::exchange(has_thread_, true)) {
+      added_.notify_one();
+      return {};
+    }
     auto started = start_left_behind([held = shared_from_this()] { held->run(); });
     if (started) return {};
-    under_way_ = false;
+    has_thread_ = under_way_ = false;
     tasks_.clear();
     return started.error();
   }
@@ -38,6 +51,16 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
  private:
   void run() {
     std::unique_lock lock{mutex_};
+    const auto is_there = [this] { return !tasks_.empty(); };
+    while (added_.wait_for(lock, kLinger, is_there)) {
+      do_all(lock);
+      under_way_ = false;
+      done_.notify_all();
+    }
+    has_thread_ = false;
+  }
+
+  void do_all(std::unique_lock<std::mutex>& lock) {
     while (!tasks_.empty()) {
       auto task = std::move(tasks_.front());
       tasks_.pop_front();
@@ -46,8 +69,6 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
       task = nullptr;  // all is done only when nothing of it is held any more
       lock.lock();
     }
-    under_way_ = false;
-    done_.notify_all();
   }
 
   static void perform(const std::function<void()>& task) try {
@@ -58,9 +79,10 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
 
   const std::size_t tasks_max_;
   std::mutex mutex_;
-  std::condition_variable done_;
+  std::condition_variable added_, done_;
   std::deque<std::function<void()>> tasks_;
-  bool under_way_ = false;  // the thread
+  bool under_way_ = false;   // something is to be done
+  bool has_thread_ = false;  // to do it, or that lingers
 };
 
 LeftBehindQueue::LeftBehindQueue(std::size_t tasks_max)
@@ -72,6 +94,11 @@ Result<void> LeftBehindQueue::add(std::function<void()> task) {
 
 bool LeftBehindQueue::done_within(std::chrono::milliseconds at_most) {
   return work_->done_within(at_most);
+}
+
+Error LeftBehindQueue::no_answer(std::chrono::milliseconds at_most) {
+  return {Error::Kind::kTimeout,
+          "no answer within " + seconds_text(at_most) + ": is its disk or its server there?"};
 }
 
 }  // namespace ddprun

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/result.hpp"
 
@@ -26,7 +28,20 @@ class LeftBehindQueue {
   /// have written can be read.
   bool done_within(std::chrono::milliseconds at_most);
 
+  /// What `work` returns, which owns all that it uses. Errors: those of it and of add(), and
+  /// kTimeout where it returns nothing within that time.
+  template <typename T>
+  Result<T> answer_within(std::chrono::milliseconds at_most, std::function<Result<T>()> work) {
+    const auto answer = std::make_shared<std::optional<Result<T>>>();
+    const auto added = add([answer, work = std::move(work)] { answer->emplace(work()); });
+    if (!added) return added.error();
+    if (!done_within(at_most) || !*answer) return no_answer(at_most);
+    return std::move(**answer);
+  }
+
  private:
+  static Error no_answer(std::chrono::milliseconds at_most);
+
   class Work;
   std::shared_ptr<Work> work_;
 };

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <boost/asio/post.hpp>
-#include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 
@@ -22,72 +20,61 @@ Error not_gathered(Error::Kind kind, const std::string& why) {
 }  // namespace
 
 /// The thread holds it, too. While the thread gathers, no lock is held.
-class FactsThread::Work : public std::enable_shared_from_this<Work> {
- public:
-  Work(asio::io_context& home, Gather gather) : gather_{std::move(gather)}, home_{&home} {}
+struct FactsThread::Shared {
+  Shared(asio::io_context& loop, Gather work) : gather{std::move(work)}, home{&loop} {}
 
-  void begin() {
-    const std::lock_guard lock{mutex_};
-    again_ = true;
-    if (std::exchange(under_way_, true)) return;
-    const auto started = start_left_behind([held = shared_from_this()] { held->run(); });
-    if (started) return;
-    under_way_ = false;
-    found_ = not_gathered(started.error().kind, started.error().message);
-  }
-
-  Result<RunRecord> facts_within(std::chrono::milliseconds at_most) {
-    std::unique_lock lock{mutex_};
-    if (ended_.wait_for(lock, at_most, [this] { return !under_way_; })) return found_;
-    return not_gathered(Error::Kind::kTimeout,
-                        fmt::format("no answer from a disk for {} ms", at_most.count()));
-  }
-
-  /// The process may end before the thread: it must not log, and there is no `home` any more.
-  void leave_behind() {
-    const std::lock_guard lock{mutex_};
-    home_ = nullptr;
-  }
-
- private:
   void run() {
-    std::unique_lock lock{mutex_};
-    while (std::exchange(again_, false)) {
-      lock.unlock();
-      Result<RunRecord> found = gathered();
-      lock.lock();
-      found_ = std::move(found);
+    {
+      const std::lock_guard lock{mutex};
+      wanted = false;
     }
-    under_way_ = false;
-    ended_.notify_all();
-    if (home_ == nullptr || !found_) return;
-    asio::post(*home_, [] { log::debug("gathered the facts of this run for its record"); });
+    Result<RunRecord> facts = gathered();
+    const std::lock_guard lock{mutex};
+    found = std::move(facts);
+    if (home == nullptr || !found) return;
+    asio::post(*home, [] { log::debug("gathered the facts of this run for its record"); });
   }
 
   Result<RunRecord> gathered() const try {
-    return gather_();
+    return gather();
   } catch (const std::exception& failure) {
     return not_gathered(Error::Kind::kUnavailable, failure.what());
   }
 
-  const Gather gather_;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  asio::io_context* home_;  // null: this thread is left behind
-  bool under_way_ = false;
-  bool again_ = false;
-  Result<RunRecord> found_ = not_gathered(Error::Kind::kUnavailable, "nobody has asked for them");
+  const Gather gather;
+  std::mutex mutex;
+  asio::io_context* home;  // null: the thread is left behind
+  bool wanted = false;     // they are to be gathered, and that has not begun
+  Result<RunRecord> found = not_gathered(Error::Kind::kUnavailable, "nobody has asked for them");
 };
 
 FactsThread::FactsThread(asio::io_context& home, Gather gather)
-    : work_{std::make_shared<Work>(home, std::move(gather))} {}
+    : shared_{std::make_shared<Shared>(home, std::move(gather))} {}
 
-FactsThread::~FactsThread() { work_->leave_behind(); }
+/// The process may end before the thread: it must not log, and there is no `home` any more.
+FactsThread::~FactsThread() {
+  const std::lock_guard lock{shared_->mutex};
+  shared_->home = nullptr;
+}
 
-void FactsThread::begin() { work_->begin(); }
+void FactsThread::begin() {
+  {
+    const std::lock_guard lock{shared_->mutex};
+    if (std::exchange(shared_->wanted, true)) return;
+  }
+  const auto added = queue_.add([shared = shared_] { shared->run(); });
+  if (added) return;
+  const std::lock_guard lock{shared_->mutex};
+  shared_->wanted = false;
+  shared_->found = not_gathered(added.error().kind, added.error().message);
+}
 
 Result<RunRecord> FactsThread::facts_within(std::chrono::milliseconds at_most) {
-  return work_->facts_within(at_most);
+  if (!queue_.done_within(at_most))
+    return not_gathered(Error::Kind::kTimeout,
+                        fmt::format("no answer from a disk for {} ms", at_most.count()));
+  const std::lock_guard lock{shared_->mutex};
+  return shared_->found;
 }
 
 }  // namespace ddprun

@@ -12,6 +12,7 @@
 
 #include "base/asio.hpp"
 #include "base/result.hpp"
+#include "base/system/left_behind_queue.hpp"
 #include "launcher/record/run_record.hpp"
 
 namespace ddprun {
@@ -36,8 +37,9 @@ class FactsThread {
   Result<RunRecord> facts_within(std::chrono::milliseconds at_most);
 
  private:
-  class Work;
-  std::shared_ptr<Work> work_;
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+  LeftBehindQueue queue_{/*tasks_max=*/1};
 };
 
 }  // namespace ddprun

@@ -17,12 +17,18 @@ namespace {
 using namespace std::chrono_literals;
 
 /// A disk that hangs holds up the end of a run no longer.
-constexpr auto kGatherTimeout = 2s;
+constexpr auto kDiskTimeout = 2s;
 constexpr auto kHostsTimeout = 10s;
 
 /// A job that somebody has stopped, or that goes on later, has not failed.
 bool has_failed(const JobReport& report) {
   return report.verdict && report.outcome != JobOutcome::kStopped;
+}
+
+/// Other errors name the file already.
+Error named(Error error, const std::filesystem::path& folder) {
+  if (error.kind == Error::Kind::kTimeout) error.message = folder.string() + ": " + error.message;
+  return error;
 }
 
 /// The thread that calls it may live longer than all else, so it has copies, and no secret.
@@ -82,7 +88,7 @@ asio::awaitable<void> RunRecorder::ask_hosts(Agent& agent) {
 /// Where no worker has run, nothing has been gathered yet.
 Result<RunRecord> RunRecorder::facts() {
   if (!thread_) gather();
-  Result<RunRecord> record = thread_->facts_within(kGatherTimeout);
+  Result<RunRecord> record = thread_->facts_within(kDiskTimeout);
   if (!record) return record;
   record->hosts = hosts_;
   record->world_size = world_size_;
@@ -97,14 +103,29 @@ void RunRecorder::end(JobReport& report) {
   const std::filesystem::path folder = spec_.logs.directory;
   const auto now = facts();
   if (good) {
-    if (const auto written = now ? write_good_run(folder, *now) : now.error(); !written)
-      log::warn("no record of this run: {}", written.error().message);
+    const auto written = now ? write_in_time(folder, *now) : now.error();
+    if (!written) log::warn("no record of this run: {}", written.error().message);
     return;
   }
   if (!now) return log::warn("this run is not compared with a good one: {}", now.error().message);
-  const auto before = read_good_run(folder, now->script);
+  const auto before = read_in_time(folder, now->script);
   if (!before) return log::warn("{}: passing it over", before.error().message);
   if (*before) report.changed = since_good_run(**before, *now);
+}
+
+Result<void> RunRecorder::write_in_time(const std::filesystem::path& folder,
+                                        const RunRecord& record) {
+  auto written = disk_.answer_within<void>(
+      kDiskTimeout, [folder, record] { return write_good_run(folder, record); });
+  return written ? written : named(written.error(), folder);
+}
+
+Result<std::optional<RunRecord>> RunRecorder::read_in_time(const std::filesystem::path& folder,
+                                                           const RecordedScript& script) {
+  auto found = disk_.answer_within<std::optional<RunRecord>>(
+      kDiskTimeout, [folder, script] { return read_good_run(folder, script); });
+  if (!found) return named(found.error(), folder);
+  return found;
 }
 
 }  // namespace ddprun

@@ -9,6 +9,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "agent/workers/worker_plan.hpp"
 #include "base/asio.hpp"
 #include "base/result.hpp"
+#include "base/system/left_behind_queue.hpp"
 #include "launcher/record/run_record.hpp"
 #include "launcher/run/facts_thread.hpp"
 
@@ -49,6 +51,9 @@ class RunRecorder {
   void gather();
   asio::awaitable<void> ask_hosts(Agent& agent);
   Result<RunRecord> facts();
+  Result<void> write_in_time(const std::filesystem::path& folder, const RunRecord& record);
+  Result<std::optional<RunRecord>> read_in_time(const std::filesystem::path& folder,
+                                                const RecordedScript& script);
 
   asio::io_context& home_;
   const LaunchSpec& spec_;
@@ -58,6 +63,7 @@ class RunRecorder {
   std::int64_t started_unix_ms_ = 0;
   std::vector<std::string> hosts_;     // empty: not known
   std::optional<FactsThread> thread_;  // made when the workers have been started
+  LeftBehindQueue disk_{/*tasks_max=*/1};
 };
 
 }  // namespace ddprun

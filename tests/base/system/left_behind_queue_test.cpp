@@ -26,6 +26,25 @@ TEST_CASE("tasks are done in their order, and one that fails ends alone") {
   CHECK(*text == "abc");
 }
 
+TEST_CASE("an answer is returned with its error, or there is none in time") {
+  LeftBehindQueue queue{8};
+  CHECK(queue.answer_within<int>(60s, [] { return Result<int>{3}; }).value() == 3);
+  const auto refused = queue.answer_within<int>(60s, []() -> Result<int> {
+    return Error{Error::Kind::kDenied, "not yours"};
+  });
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().message == "not yours");
+  const auto gate = std::make_shared<std::binary_semaphore>(0);
+  const auto silent = queue.answer_within<int>(1ms, [gate] {
+    gate->acquire();
+    return Result<int>{4};
+  });
+  gate->release();
+  REQUIRE_FALSE(silent.has_value());
+  CHECK(silent.error().kind == Error::Kind::kTimeout);
+  CHECK(silent.error().message == "no answer within 0.001 s: is its disk or its server there?");
+}
+
 TEST_CASE("nobody waits for a task that hangs, and only so many wait behind it") {
   struct Gate {
     std::binary_semaphore entered{0}, opened{0};
