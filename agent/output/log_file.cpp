@@ -1,6 +1,7 @@
 #include "agent/output/log_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,17 +30,23 @@ std::uint64_t size_of(int fd) {
 
 }  // namespace
 
-Result<LogFile> LogFile::open(const std::filesystem::path& path, RotationRule rotation) {
+Result<LogFile> LogFile::open(const std::filesystem::path& path, RotationRule rotation, Tell tell) {
   Descriptor file{open_log(path)};
   if (!file.is_open())
     return Error{Error::Kind::kUnavailable,
                  "cannot open the log file '" + path.string() + "': " + std::strerror(errno)};
   const std::uint64_t size = size_of(file.number());
-  return LogFile{path, std::move(file), rotation, size};
+  if (!tell) tell = [](const std::string& sentence) { log::error("{}", sentence); };
+  return LogFile{path, std::move(file), rotation, size, std::move(tell)};
 }
 
-LogFile::LogFile(std::filesystem::path path, Descriptor file, RotationRule rule, std::uint64_t size)
-    : path_{std::move(path)}, file_{std::move(file)}, rule_{rule}, rotation_{rule, size} {}
+LogFile::LogFile(std::filesystem::path path, Descriptor file, RotationRule rule, std::uint64_t size,
+                 Tell tell)
+    : path_{std::move(path)},
+      file_{std::move(file)},
+      rule_{rule},
+      rotation_{rule, size},
+      tell_{std::move(tell)} {}
 
 void LogFile::write(std::string_view bytes) {
   while (!bytes.empty() && !failed_) {
@@ -59,8 +66,8 @@ void LogFile::append(std::string_view bytes) {
       bytes.remove_prefix(written);
     } else if (errno != EINTR) {
       failed_ = true;
-      log::error("cannot write to the log file '{}': {}; the rest is missing there", path_.string(),
-                 std::strerror(errno));
+      tell_(fmt::format("cannot write to the log file '{}': {}; the rest is missing there",
+                        path_.string(), std::strerror(errno)));
     }
   }
 }
@@ -70,8 +77,9 @@ void LogFile::begin_next() {
   const bool moved = move_files();
   Descriptor next{moved ? open_log(path_) : -1};
   if (!next.is_open()) {
-    log::error("cannot rotate the log file '{}': {}; {}", path_.string(), std::strerror(errno),
-               moved ? "its output goes on in '" + earlier(1).string() + "'" : "it grows on");
+    tell_(
+        fmt::format("cannot rotate the log file '{}': {}; {}", path_.string(), std::strerror(errno),
+                    moved ? "its output goes on in '" + earlier(1).string() + "'" : "it grows on"));
     rule_ = {};
     rotation_ = {rule_, 0};
     return;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "agent/output/log_rotation.hpp"
@@ -13,9 +15,13 @@ namespace ddprun {
 
 class LogFile {
  public:
+  /// Is told a sentence about what went wrong.
+  using Tell = std::function<void(const std::string&)>;
+
   /// Creates the file, or goes on at its end: what is there is never erased but by `rotation`.
-  /// Errors: kUnavailable.
-  static Result<LogFile> open(const std::filesystem::path& path, RotationRule rotation = {});
+  /// Without `tell`, what goes wrong is written to the log. Errors: kUnavailable.
+  static Result<LogFile> open(const std::filesystem::path& path, RotationRule rotation = {},
+                              Tell tell = {});
 
   /// Appends the bytes. When that fails (the disk is full), it warns once, and the worker goes on.
   /// When files cannot be rotated, it warns once, and goes on with the file that it has.
@@ -25,7 +31,8 @@ class LogFile {
   int release() { return file_.release(); }
 
  private:
-  LogFile(std::filesystem::path path, Descriptor file, RotationRule rule, std::uint64_t size);
+  LogFile(std::filesystem::path path, Descriptor file, RotationRule rule, std::uint64_t size,
+          Tell tell);
 
   void append(std::string_view bytes);
   void begin_next();
@@ -36,6 +43,7 @@ class LogFile {
   Descriptor file_;
   RotationRule rule_;
   LogRotation rotation_;
+  Tell tell_;
   bool failed_ = false;
 };
 

@@ -31,7 +31,7 @@ constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no mor
 /// The message of an exception may be long, and its type stands before it.
 constexpr auto kTailBytes = static_cast<std::streamoff>(8 * CrashTail::kBytesMax);
 
-std::string end_of_file(const std::filesystem::path& path) {
+std::string end_of(const std::filesystem::path& path) {
   std::ifstream file{path, std::ios::binary | std::ios::ate};
   if (!file) return "";
   const std::streamoff size = file.tellg();
@@ -49,35 +49,35 @@ Error refused(const std::string& what) {
 }  // namespace
 
 Result<std::shared_ptr<LogPump>> LogPump::open(const asio::any_io_executor& executor,
-                                               Console& console, StreamPlan plan, Voice voice) {
-  std::shared_ptr<LogPump> pump{new LogPump{executor, console, std::move(plan), std::move(voice)}};
+                                               Console& console, StreamPlan plan, Voice voice,
+                                               std::shared_ptr<LogWriter> writer) {
+  if (!plan.has_files())
+    writer = nullptr;
+  else if (!writer)
+    writer = LogWriter::make(executor);
+  std::shared_ptr<LogPump> pump{
+      new LogPump{executor, console, std::move(plan), std::move(voice), std::move(writer)}};
   if (const Result<void> connected = pump->connect(); !connected) return connected.error();
   return pump;
 }
 
 LogPump::LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan,
-                 Voice voice)
+                 Voice voice, std::shared_ptr<LogWriter> writer)
     : console_{console},
       plan_{std::move(plan)},
       voice_{std::move(voice)},
       source_{executor},
+      writer_{std::move(writer)},
       idle_{executor, asio::steady_timer::time_point::max()} {}
 
+LogPump::~LogPump() {
+  if (file_) writer_->close(std::move(file_));
+  if (filtered_) writer_->close(std::move(filtered_));
+}
+
 Result<void> LogPump::connect() {
-  if (!plan_.file.empty()) {
-    auto file = LogFile::open(plan_.file, plan_.rotation);
-    if (!file) return file.error();
-    file_.emplace(std::move(*file));
-  }
-  if (!plan_.filters.empty()) {
-    auto filtered = LogFile::open(plan_.filtered_file);
-    if (!filtered) return filtered.error();
-    filtered_.emplace(std::move(*filtered));
-  }
-  if (plan_.direct()) {
-    worker_end_ = Descriptor{file_ ? file_->release() : ::open("/dev/null", O_WRONLY | O_CLOEXEC)};
-    return worker_end_.is_open() ? Result<void>{} : refused("/dev/null");
-  }
+  if (plan_.direct()) return open_for_worker();
+  if (const auto opened = open_files(); !opened) return opened.error();
   if (plan_.terminal) {
     const auto terminal = open_terminal();
     if (!terminal) return terminal.error();
@@ -93,6 +93,38 @@ Result<void> LogPump::connect() {
   return {};
 }
 
+Result<void> LogPump::open_files() {
+  if (!plan_.file.empty()) {
+    auto file = open_file(plan_.file, plan_.rotation);
+    if (!file) return file.error();
+    file_ = std::move(*file);
+  }
+  if (plan_.filters.empty()) return {};
+  auto filtered = open_file(plan_.filtered_file, {});
+  if (!filtered) return filtered.error();
+  filtered_ = std::move(*filtered);
+  return {};
+}
+
+/// A folder that hangs has been told, and workers do without it.
+Result<std::shared_ptr<LogWriter::File>> LogPump::open_file(const std::filesystem::path& path,
+                                                            RotationRule rotation) {
+  auto file = writer_->open(path, rotation);
+  if (!file && file.error().kind == Error::Kind::kTimeout)
+    return std::shared_ptr<LogWriter::File>{};
+  return file;
+}
+
+Result<void> LogPump::open_for_worker() {
+  if (!plan_.file.empty()) {
+    auto file = writer_->open_for_others(plan_.file);
+    if (!file && file.error().kind != Error::Kind::kTimeout) return file.error();
+    if (file) worker_end_ = std::move(*file);
+  }
+  if (!worker_end_.is_open()) worker_end_ = Descriptor{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+  return worker_end_.is_open() ? Result<void>{} : refused("/dev/null");
+}
+
 void LogPump::start() {
   worker_end_ = Descriptor{};
   if (!source_.is_open()) return;
@@ -103,6 +135,7 @@ void LogPump::start() {
 asio::awaitable<void> LogPump::pump() {
   const auto self = shared_from_this();
   for (;;) {
+    if (file_ || filtered_) co_await writer_->writable();
     if (waits_for_console()) co_await console_.writable();
     if (voice_.output) co_await voice_.output->writable(voice_.rank);
     if (!source_.is_open()) co_return;
@@ -130,7 +163,8 @@ bool LogPump::waits_for_console() const {
 
 void LogPump::pass_on(const std::string& text) {
   show(text);
-  if (filtered_) filtered_->write(matching_lines(text, stamp_ + plan_.prefix, plan_.filters));
+  if (filtered_)
+    writer_->write(filtered_, matching_lines(text, stamp_ + plan_.prefix, plan_.filters));
 }
 
 void LogPump::show(const std::string& text) {
@@ -156,9 +190,9 @@ LogPump::ReadResult LogPump::read_some() {
   crash_tail_.append(bytes, Clock::now());
   if (plan_.stamped) stamp_ = time_stamp(unix_time_ms());
   if (file_ && plan_.stamped)
-    file_->write(stamper_.stamped(bytes, stamp_));
+    writer_->write(file_, stamper_.stamped(bytes, stamp_));
   else if (file_)
-    file_->write(bytes);
+    writer_->write(file_, bytes);
   if (!plan_.shown) return ReadResult::kData;
   pass_on(lines_.feed(bytes));
   if (!lines_.empty()) idle_.expires_after(kPromptDelay);
@@ -175,6 +209,12 @@ void LogPump::drain() {
   if (!plan_.shown) return;
   pass_on(lines_.take_rest());
   console_.end_line(this);
+}
+
+asio::awaitable<void> LogPump::written() {
+  const auto self = shared_from_this();
+  for (const auto& file : {file_, filtered_})
+    if (file) co_await writer_->written(file);
 }
 
 void LogPump::close() {
@@ -195,17 +235,22 @@ void LogPump::resize() {
   if (plan_.terminal && source_.is_open()) copy_window_size(source_.native_handle());
 }
 
+std::string LogPump::end_of_file() const {
+  return writer_->answer<std::string>(plan_.file, [file = plan_.file] { return end_of(file); })
+      .value_or("");
+}
+
 std::vector<std::string> LogPump::last_lines() const {
   if (!plan_.direct() || plan_.file.empty()) return tail_.lines();
   OutputTail tail;
-  tail.append(end_of_file(plan_.file));
+  tail.append(end_of_file());
   return tail.lines();
 }
 
 StreamEnd LogPump::stream_end() const {
   if (!plan_.direct() || plan_.file.empty()) return crash_tail_.end();
   CrashTail tail;
-  tail.append(end_of_file(plan_.file), {});
+  tail.append(end_of_file(), {});
   return {tail.end().text, {}};
 }
 

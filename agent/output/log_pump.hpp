@@ -6,7 +6,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +14,7 @@
 #include "agent/output/folded_output.hpp"
 #include "agent/output/line_buffer.hpp"
 #include "agent/output/line_stamper.hpp"
-#include "agent/output/log_file.hpp"
+#include "agent/output/log_writer.hpp"
 #include "agent/output/output_feed.hpp"
 #include "agent/output/output_tail.hpp"
 #include "agent/output/stream_plan.hpp"
@@ -32,10 +31,13 @@ struct Voice {
 
 class LogPump : public std::enable_shared_from_this<LogPump> {
  public:
-  /// `console` must outlive the pump; the directories of the plan's files must be there. Errors:
+  /// `console` must outlive the pump; the directories of the plan's files must be there. `writer`
+  /// writes these; null: it has one of its own. Where they hang, it goes on without them. Errors:
   /// kUnavailable, when the system refuses a pipe, a terminal or a file.
   static Result<std::shared_ptr<LogPump>> open(const asio::any_io_executor& executor,
-                                               Console& console, StreamPlan plan, Voice voice = {});
+                                               Console& console, StreamPlan plan, Voice voice = {},
+                                               std::shared_ptr<LogWriter> writer = nullptr);
+  ~LogPump();
 
   /// The end that the worker writes to. start() closes it, because the worker has its own copy
   /// then.
@@ -51,6 +53,9 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// Reads all that has been written so far, and passes it on including an unfinished line. Called
   /// when the worker has ended, so that every byte is out before anybody speaks of its end.
   void drain();
+
+  /// Resolves when all that was read is in the files, or these hang.
+  asio::awaitable<void> written();
 
   /// The plan's: whether ddprun's own stream shows it, and whether there is a file of it.
   bool is_shown() const { return plan_.shown; }
@@ -73,14 +78,20 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   StreamEnd stream_end() const;
 
  private:
-  LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan, Voice voice);
+  LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan, Voice voice,
+          std::shared_ptr<LogWriter> writer);
 
   Result<void> connect();
+  Result<void> open_files();
+  Result<void> open_for_worker();
+  Result<std::shared_ptr<LogWriter::File>> open_file(const std::filesystem::path& path,
+                                                     RotationRule rotation);
   asio::awaitable<void> pump();
   asio::awaitable<void> pass_on_when_idle();
   void pass_on(const std::string& text);
   void show(const std::string& text);
   bool waits_for_console() const;
+  std::string end_of_file() const;
   enum class ReadResult { kData, kNothingNow, kEnd };
   ReadResult read_some();
 
@@ -89,8 +100,9 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   Voice voice_;
   asio::posix::stream_descriptor source_;  // not open when the worker writes to the file itself
   Descriptor worker_end_;
-  std::optional<LogFile> file_;
-  std::optional<LogFile> filtered_;
+  std::shared_ptr<LogWriter> writer_;  // null: there are no files
+  std::shared_ptr<LogWriter::File> file_;
+  std::shared_ptr<LogWriter::File> filtered_;
   LineBuffer lines_;
   OutputTail tail_;
   std::vector<std::weak_ptr<OutputFeed>> feeds_;

@@ -21,6 +21,8 @@ struct StreamPlan {
   bool stamped = false;   // each line begins with its time, in files and behind a prefix
   RotationRule rotation;  // for `file`
 
+  bool has_files() const { return !file.empty() || !filters.empty(); }
+
   /// Nobody has to look at the bytes: the worker writes to the file, or to nowhere, by itself.
   bool direct() const { return !shown && !terminal && !stamped && rotation.bytes_max == 0; }
 };

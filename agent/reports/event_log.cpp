@@ -4,6 +4,7 @@
 
 #include <array>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "agent/spec/template_text.hpp"
@@ -19,22 +20,31 @@ std::int64_t unix_time_us() {
 
 }  // namespace
 
-Result<EventLog> EventLog::open(const LaunchSpec& spec, const RunFacts& run) {
+/// Nothing has begun yet, so a folder that hangs is waited for as long as a person wants: a signal
+/// ends that.
+Result<EventLog> EventLog::open(const asio::any_io_executor& executor, const LaunchSpec& spec,
+                                const RunFacts& run) {
   // Nodes may share a file system, and each needs a file of its own there.
-  auto file =
-      LogFile::open(substitute(spec.event_log, std::array{TemplateValue{"hostname", run.host}}));
+  const std::string path =
+      substitute(spec.event_log, std::array{TemplateValue{"hostname", run.host}});
+  const auto writer = LogWriter::make(executor);
+  auto file = writer->open_at_start(path);
   if (!file) return file.error();
-  EventLog log{std::move(*file), run};
-  log.file_.write(log.events_.begins(spec, run, getpid(), unix_time_us()));
+  EventLog log{writer, std::move(*file), run};
+  writer->write(log.file_, log.events_.begins(spec, run, getpid(), unix_time_us()));
   return log;
 }
 
-void EventLog::note(const AgentEvent& event) { file_.write(events_.of(event, unix_time_us())); }
+void EventLog::note(const AgentEvent& event) {
+  writer_->write(file_, events_.of(event, unix_time_us()));
+}
 
-void EventLog::note(const AgentAction& action) { file_.write(events_.of(action, unix_time_us())); }
+void EventLog::note(const AgentAction& action) {
+  writer_->write(file_, events_.of(action, unix_time_us()));
+}
 
 void EventLog::note_started(const std::vector<RunningWorker>& workers) {
-  file_.write(events_.started(workers, unix_time_us()));
+  writer_->write(file_, events_.started(workers, unix_time_us()));
 }
 
 }  // namespace ddprun

@@ -1,10 +1,13 @@
 // EventLog: the file of --event-log, which JobEvents' lines are appended to.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "agent/decisions/agent_events.hpp"
-#include "agent/output/log_file.hpp"
+#include "agent/output/log_writer.hpp"
 #include "agent/reports/job_events.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/result.hpp"
@@ -14,7 +17,8 @@ namespace ddprun {
 class EventLog {
  public:
   /// Goes on at the end of the file. Errors: kUnavailable, with its name.
-  static Result<EventLog> open(const LaunchSpec& spec, const RunFacts& run);
+  static Result<EventLog> open(const asio::any_io_executor& executor, const LaunchSpec& spec,
+                               const RunFacts& run);
 
   /// Writes what happens now, if it is worth a line. When the file cannot be written, that is told
   /// once, and the job goes on.
@@ -22,10 +26,16 @@ class EventLog {
   void note(const AgentAction& action);
   void note_started(const std::vector<RunningWorker>& workers);
 
- private:
-  EventLog(LogFile file, const RunFacts& run) : file_{std::move(file)}, events_{run.host} {}
+  /// Writes what still waits; see LogWriter::end().
+  void end() { writer_->end(); }
 
-  LogFile file_;
+ private:
+  EventLog(std::shared_ptr<LogWriter> writer, std::shared_ptr<LogWriter::File> file,
+           const RunFacts& run)
+      : writer_{std::move(writer)}, file_{std::move(file)}, events_{run.host} {}
+
+  std::shared_ptr<LogWriter> writer_;
+  std::shared_ptr<LogWriter::File> file_;
   JobEvents events_;
 };
 

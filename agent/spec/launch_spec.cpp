@@ -1,5 +1,6 @@
 #include "agent/spec/launch_spec.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace ddprun {
@@ -20,6 +21,15 @@ bool may_meet_server(const Meeting& meeting) {
 }
 
 }  // namespace
+
+bool wants_log_files(const LogSpec& logs) {
+  const auto any = [](const Streams& streams) { return streams.out || streams.err; };
+  return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
+}
+
+bool uses_log_folder(const LogSpec& logs) {
+  return !logs.no_files && (!logs.directory.empty() || wants_log_files(logs));
+}
 
 CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
   std::vector<std::string> places;

@@ -56,6 +56,12 @@ struct LogSpec {
   bool torchrun_block = true;  // where no person reads along, before the report of a failure
 };
 
+/// Whether the output of any worker goes to a file.
+bool wants_log_files(const LogSpec& logs);
+/// Whether there is a folder of logs. Else workers' error files are in the system's folder for
+/// temporary files.
+bool uses_log_folder(const LogSpec& logs);
+
 /// Which node runs the coordinator.
 enum class Hosting {
   kHere,

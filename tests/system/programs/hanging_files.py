@@ -1,0 +1,162 @@
+"""Runs a command with a folder that hangs when it is told to: hanging_files.py FOLDER SWITCH COMMAND...
+
+The folder keeps its files in memory, and others do not see it. While the file SWITCH exists, nobody gets an answer
+from the folder, as from a server of files that is gone; when it is removed, all get theirs. The exit code is that of
+the command; 77 where this machine does not let the folder be made.
+
+This is a server of FUSE, in the words of the kernel's linux/fuse.h, as far as logs need it.
+"""
+
+import ctypes
+import errno
+import os
+import select
+import stat
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+NEW_MOUNTS = 0x00020000
+PRIVATE, RECURSIVE = 1 << 18, 1 << 14
+REQUEST_BYTES = 1 << 20
+LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, UNLINK, RMDIR, RENAME = 1, 2, 3, 4, 9, 10, 11, 12
+OPEN, READ, WRITE, RELEASE, INIT, OPENDIR, READDIR, RELEASEDIR = 14, 15, 16, 18, 26, 27, 28, 29
+CREATE, INTERRUPT, BATCH_FORGET, RENAME2 = 35, 36, 42, 45
+SIZE_IS_SET = 1 << 3
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Node:
+    def __init__(self, mode):
+        self.mode = mode
+        self.data = bytearray()
+        self.children = {}
+
+
+class Files:
+    """Answers requests; a node's number is its place in the list."""
+
+    def __init__(self):
+        self.nodes = [None, Node(stat.S_IFDIR | 0o755)]
+
+    def attributes(self, number):
+        node = self.nodes[number]
+        return struct.pack("<QQQQQQIIIIIIIIII", number, len(node.data), 0, 0, 0, 0, 0, 0, 0, node.mode, 1, 0, 0, 0,
+                           4096, 0)
+
+    def entry(self, number):
+        return struct.pack("<QQQQII", number, 0, 0, 0, 0, 0) + self.attributes(number)
+
+    def find(self, parent, name):
+        if name not in self.nodes[parent].children:
+            raise OSError(errno.ENOENT, "")
+        return self.nodes[parent].children[name]
+
+    def make(self, parent, name, mode):
+        self.nodes.append(Node(mode))
+        self.nodes[parent].children[name] = len(self.nodes) - 1
+        return len(self.nodes) - 1
+
+    def listing(self, number, offset):
+        text = b""
+        for place, (name, child) in enumerate(list(self.nodes[number].children.items())[offset:], offset + 1):
+            text += struct.pack("<QQII", child, place, len(name), self.nodes[child].mode >> 12) + name
+            text += b"\0" * (-len(text) % 8)
+        return text
+
+    def answer(self, kind, number, body):
+        node = self.nodes[number] if 0 < number < len(self.nodes) else None
+        name = body.split(b"\0")[0]
+        if kind == INIT:
+            return struct.pack("<IIIIHHIIHHI7I", 7, 31, 0, 0, 8, 8, 128 * 1024, 1, 0, 0, 0, *[0] * 7)
+        if kind == LOOKUP:
+            return self.entry(self.find(number, name))
+        if kind == GETATTR:
+            return struct.pack("<QII", 0, 0, 0) + self.attributes(number)
+        if kind == SETATTR:
+            valid, _, _, size = struct.unpack_from("<IIQQ", body)
+            if valid & SIZE_IS_SET:
+                node.data = node.data[:size].ljust(size, b"\0")
+            return struct.pack("<QII", 0, 0, 0) + self.attributes(number)
+        if kind == MKDIR:
+            return self.entry(self.make(number, body[8:].split(b"\0")[0], stat.S_IFDIR | 0o755))
+        if kind in (UNLINK, RMDIR):
+            self.find(number, name)
+            del node.children[name]
+            return b""
+        if kind in (RENAME, RENAME2):
+            (target,) = struct.unpack_from("<Q", body)
+            before, after = body[16 if kind == RENAME2 else 8:].split(b"\0")[:2]
+            self.nodes[target].children[after] = self.find(number, before)
+            del node.children[before]
+            return b""
+        if kind in (OPEN, OPENDIR):
+            return struct.pack("<QII", 0, 0, 0)
+        if kind == CREATE:
+            return self.entry(self.make(number, body[16:].split(b"\0")[0], stat.S_IFREG | 0o644)) + struct.pack(
+                "<QII", 0, 0, 0)
+        if kind == READ:
+            _, offset, size = struct.unpack_from("<QQI", body)
+            return bytes(node.data[offset:offset + size])
+        if kind == WRITE:
+            _, offset, size = struct.unpack_from("<QQI", body)
+            node.data[offset:offset + size] = body[40:40 + size]
+            return struct.pack("<II", size, 0)
+        if kind == READDIR:
+            _, offset, _ = struct.unpack_from("<QQI", body)
+            return self.listing(number, offset)
+        if kind in (RELEASE, RELEASEDIR):
+            return b""
+        # Without FLUSH nobody waits for an answer when a file is closed, as by the end of a process.
+        raise OSError(errno.ENOSYS, "")
+
+
+def serve(device, switch):
+    files = Files()
+    while True:
+        select.select([device], [], [])
+        while os.path.exists(switch):  # a request that has been taken would not let SIGKILL end who waits for it
+            time.sleep(0.01)
+        try:
+            request = os.read(device, REQUEST_BYTES)
+        except OSError:
+            return
+        _, kind, unique, number = struct.unpack_from("<IIQQ", request)
+        if kind in (FORGET, INTERRUPT, BATCH_FORGET):
+            continue
+        try:
+            code, body = 0, files.answer(kind, number, request[40:])
+        except OSError as refused:
+            code, body = -refused.errno, b""
+        try:
+            os.write(device, struct.pack("<IiQ", 16 + len(body), code, unique) + body)
+        except OSError:  # the one who asked has been killed
+            pass
+
+
+def done(result):
+    if result != 0:
+        print(f"hanging_files: {os.strerror(ctypes.get_errno())}")
+        sys.exit(77)
+
+
+def main():
+    folder, switch, *command = sys.argv[1:]
+    if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
+        print("hanging_files: only root can make one, by /dev/fuse")
+        sys.exit(77)
+    done(libc.unshare(NEW_MOUNTS))
+    done(libc.mount(None, b"/", None, PRIVATE | RECURSIVE, None))
+    device = os.open("/dev/fuse", os.O_RDWR)
+    done(libc.mount(b"hanging", os.fsencode(folder), b"fuse", 0,
+                    f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()))
+    threading.Thread(target=serve, args=(device, switch), daemon=True).start()
+    code = subprocess.run(command).returncode
+    os._exit(code if code >= 0 else 128 - code)  # with it the device, and all that waits for it
+
+
+if __name__ == "__main__":
+    main()
