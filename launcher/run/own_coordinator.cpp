@@ -35,8 +35,10 @@ Result<void> OwnCoordinator::open(RunFacts& run) {
   run.own_port = opened->own_port;
   if (spec_.status_address && !run.coordinator_here)
     log::info("--status-addr: the node that hosts the coordinator serves the status page");
-  else if (const auto shown = open_page(); !shown)
+  else if (auto shown = open_page(); !shown)
     return shown.error();
+  else
+    status_url_ = std::move(*shown);
   if (server_) serve();
   return {};
 }
@@ -66,8 +68,9 @@ void OwnCoordinator::lead(bool leads) {
   if (!spec_.status_address) return;
   asio::post(serving(), [this, leads] {
     close_pages();
-    if (!leads) return;
-    if (const auto shown = open_page(); !shown) log::warn("{}", shown.error().message);
+    const Result<std::string> shown = leads ? open_page() : std::string{};
+    if (!shown) log::warn("{}", shown.error().message);
+    asio::post(home_, [this, url = shown ? *shown : ""] { page_moved_(url); });
   });
 }
 
@@ -92,8 +95,9 @@ void OwnCoordinator::say_goodbye() {
   home_.poll();  // to see what it has written to the log
 }
 
-Result<void> OwnCoordinator::open_page() {
-  if (!spec_.status_address) return {};
+/// Returns its address; "": none is wanted.
+Result<std::string> OwnCoordinator::open_page() {
+  if (!spec_.status_address) return std::string{};
   StatusPage page;
   page.jobs = [this] {
     std::vector<JobStatus> jobs = server_->status();
@@ -105,8 +109,7 @@ Result<void> OwnCoordinator::open_page() {
                                  std::move(page));
   if (!opened) return opened.error();
   pages_.push_back(std::move(opened->server));
-  status_url_ = std::move(opened->url);
-  return {};
+  return std::move(opened->url);
 }
 
 void OwnCoordinator::close_pages() {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/coordinator_link.hpp"
@@ -53,6 +54,12 @@ class OwnCoordinator {
   /// page moves with it.
   void lead(bool leads);
 
+  /// `tell` is called in the agent's event loop with where the status page is from now on; "": not
+  /// here any more.
+  void when_page_moves(std::function<void(const std::string& url)> tell) {
+    page_moved_ = std::move(tell);
+  }
+
   /// The agent has ended, and nobody has to be served any more.
   void close();
   /// Runs the event loops until open connections have had time for their last words.
@@ -60,13 +67,13 @@ class OwnCoordinator {
 
   /// The server's; there must be one.
   std::uint16_t port() const { return server_->port(); }
-  /// Where the status page is; "": not here.
+  /// Where the status page is when the run begins; "": not here.
   const std::string& status_url() const { return status_url_; }
 
  private:
   asio::io_context& serving() { return loop_ ? *loop_ : home_; }
   void serve();
-  Result<void> open_page();
+  Result<std::string> open_page();
   void close_pages();
 
   asio::io_context& home_;
@@ -79,6 +86,7 @@ class OwnCoordinator {
   std::shared_ptr<EtcdElection> election_;  // tells server_ who coordinates; null: there is none
   std::vector<std::unique_ptr<StatusServer>> pages_;  // for --status-addr; the last one may be open
   std::string status_url_;
+  std::function<void(const std::string&)> page_moved_ = [](const std::string&) {};
   std::optional<LoopThread> thread_;  // runs loop_; it ends before all that it works with
 };
 

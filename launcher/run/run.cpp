@@ -162,6 +162,7 @@ class Run {
     if (worker_door_) agent->keep_workers_by(*worker_door_);
     if (spec_.node.check) agent->check_by(node_checkup(spec_));
     agent->when_leading_changes([this](bool leads) { note_leading(leads); });
+    coordinator_.when_page_moves([this](const std::string& url) { note_page(url); });
     agent->when_led([this](const Leader& leader) { note_leader(leader); });
     const JobRecord& record = agent->record();
     agent->record().when_hang_changes([this, &record] { report_hang(record.hang()); });
@@ -232,6 +233,11 @@ class Run {
     coordinator_.led_by(leader);
     if (leader.coordinator.empty()) return;
     job_facts_.coordinator = leader.coordinator;
+    tell_job_facts();
+  }
+
+  void note_page(const std::string& url) {
+    job_facts_.status_url = url;
     tell_job_facts();
   }
 

@@ -24,9 +24,11 @@ ls_tells() {
 import json, sys
 jobs = json.load(sys.stdin)["jobs"]
 assert [job["host"] for job in jobs if job["coordinator_here"]] == ["h2"], jobs
-assert {job["coordinator"] for job in jobs} == {"10.77.0.2:29400"}, jobs' 2>"$scratch/why"
+assert {job["coordinator"] for job in jobs} == {"10.77.0.2:29400"}, jobs
+assert {job["host"]: job["status_url"] for job in jobs if job.get("status_url")} == {"h2": "http://h2:8080/"}, jobs' \
+    2>"$scratch/why"
 }
-until_true 60 "the list to name the coordinator that there is now" ls_tells
+until_true 60 "the list to name the coordinator and the page that there are now" ls_tells
 
 kill -KILL "${agents[h2]}"
 node h2 ends 137
