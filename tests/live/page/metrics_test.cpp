@@ -31,6 +31,13 @@ TEST_CASE("numbers have a help, a type, and the job as a label") {
   CHECK(text.ends_with("# EOF\n"));
 }
 
+TEST_CASE("a job that hangs is told from one that does not") {
+  JobStatus job = training();
+  CHECK_THAT(metrics_text({job}), contains("\nddprun_hanging{job_id=\"r\\\"1\"} 0\n"));
+  job.hang.emplace();
+  CHECK_THAT(metrics_text({job}), contains("\nddprun_hanging{job_id=\"r\\\"1\"} 1\n"));
+}
+
 TEST_CASE("what a job does not know has no sample, and no help either") {
   const std::string text = metrics_text({JobStatus{.run_id = "r"}});
   CHECK(text.find("ddprun_loss") == std::string::npos);
