@@ -45,6 +45,14 @@ void end_beside(const WorkerFailure& how, AgentState& agent) {
   agent.act(KillWorkers{{how.local_rank}});
 }
 
+/// Users were told that these workers stay, before they turned out not to leave.
+void replace(const RankList& local_ranks, const std::string& reason, AgentState& agent) {
+  const bool one = local_ranks.size() == 1;
+  agent.warn(counted(std::ssize(local_ranks), "worker") + " " + reason + ": SIGKILL, and " +
+             (one ? "a new one takes its place" : "new ones take their places"));
+  agent.act(KillWorkers{local_ranks});
+}
+
 /// Only a worker that nobody has told to stop has failed by itself, or one that was ending already
 /// when it was told.
 void note_end(RoundOutcome& outcome, const WorkerExited& worker, bool runs) {
@@ -107,7 +115,7 @@ void WorkerRound::said(const WorkerSaid& word, TimePoint now) {
     go_on_when_held(word.what, now);
   const auto* const stuck = std::get_if<Stuck>(&word.what);
   if (stuck != nullptr && stuck->round == number_ && keeps_ && state_ == State::kStopping)
-    replace({word.local_rank}, "stays in a collective that cannot end");
+    replace({word.local_rank}, "stays in a collective that cannot end", agent_);
   tell_whether_all_stay();
   const auto* const parked = std::get_if<Parked>(&word.what);
   if (parked != nullptr && parked->round == number_)
@@ -115,14 +123,6 @@ void WorkerRound::said(const WorkerSaid& word, TimePoint now) {
   if (parked != nullptr && staying_.is_beside(word.local_rank) && state_ != State::kPreparing)
     tell_when_prepared(staying_, agent_);
   go_on_when_parked(now);
-}
-
-/// Users were told that these workers stay, before they turned out not to leave.
-void WorkerRound::replace(const RankList& local_ranks, const std::string& reason) {
-  const bool one = local_ranks.size() == 1;
-  agent_.warn(counted(std::ssize(local_ranks), "worker") + " " + reason + ": SIGKILL, and " +
-              (one ? "a new one takes its place" : "new ones take their places"));
-  agent_.act(KillWorkers{local_ranks});
 }
 
 /// One that has failed stays away only until the next round, so its end changes nothing here.
@@ -318,7 +318,7 @@ void WorkerRound::check_grace(TimePoint now) {
     return stop(SIGTERM, now);
   }
   if (grace_->asked == Asked::kLeave) {
-    replace(staying_.in_round(), "did not leave the round in time");
+    replace(staying_.in_round(), "did not leave the round in time", agent_);
     grace_ = Grace{Asked::kSigkill, now + kKillTimeout};
     return;
   }

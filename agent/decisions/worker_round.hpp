@@ -28,7 +28,6 @@
 
 #include <chrono>
 #include <optional>
-#include <string>
 
 #include "agent/decisions/agent_state.hpp"
 #include "agent/decisions/grace.hpp"
@@ -95,7 +94,6 @@ class WorkerRound {
  private:
   void sweep(TimePoint now);
   void kill(TimePoint now);
-  void replace(const RankList& local_ranks, const std::string& reason);
   void go_on_when_held(const WorkerWord& word, TimePoint now);
   void give_up_hold(TimePoint now);
   void go_on_when_parked(TimePoint now);
