@@ -23,9 +23,10 @@ void JobRecord::hear(const CoordinatorMessage& message) {
   if (std::holds_alternative<StartRound>(message)) end_hang(-1);
   const auto* const found = std::get_if<HangFound>(&message);
   if (found == nullptr) return;
+  if (!hang_) ++hangs_;
   keep_hang(found->report);
   if (concerns_nccl(found->report) && std::exchange(may_ask_nccl_, false))
-    start_coroutine(executor_, ask_nccl(), report_failure("asking NCCL"));
+    start_coroutine(executor_, ask_nccl(hangs_), report_failure("asking NCCL"));
 }
 
 void JobRecord::end_hang(std::int64_t lasted_ms) {
@@ -42,7 +43,7 @@ void JobRecord::keep_hang(const std::optional<HangReport>& hang) {
   hang_changed_();
 }
 
-asio::awaitable<void> JobRecord::ask_nccl() {
+asio::awaitable<void> JobRecord::ask_nccl(int hang) {
   const char* const set = std::getenv(kRasVariable);
   const auto said =
       co_await ask_ras(ras_addresses(set != nullptr ? set : kRasDefault), kRasPatience);
@@ -50,13 +51,16 @@ asio::awaitable<void> JobRecord::ask_nccl() {
     log::info("{}", said.error().message);
     co_return;
   }
-  std::vector<std::string> wrong = abridge_ras(*said);
+  hear_nccl(hang, abridge_ras(*said));
+}
+
+void JobRecord::hear_nccl(int hang, std::vector<std::string> wrong) {
+  if (!hang_ || hang != hangs_) return;
   log::warn("NCCL says of the hang:{}", wrong.empty() ? " nothing is wrong" : "");
   for (const std::string& line : wrong) log::warn("  {}", line);
-  if (!hang_) co_return;
-  HangReport hang = *hang_;
-  hang.nccl = std::move(wrong);
-  keep_hang(std::move(hang));
+  HangReport report = *hang_;
+  report.nccl = std::move(wrong);
+  keep_hang(std::move(report));
 }
 
 }  // namespace ddprun

@@ -28,6 +28,9 @@ class JobRecord {
   /// Takes down what the coordinator says. The user has been told of it before, so that what NCCL
   /// says of a hang follows what is known of it.
   void hear(const CoordinatorMessage& message);
+  /// NCCL has said so of the hang of that number, from 1 up. It may answer when that is over, and
+  /// the next one has begun.
+  void hear_nccl(int hang, std::vector<std::string> wrong);
 
   /// The last round that was begun here, as this node takes part in it; nullopt: none was.
   const std::optional<StartRound>& round() const { return round_; }
@@ -47,13 +50,14 @@ class JobRecord {
  private:
   void keep_hang(const std::optional<HangReport>& hang);
   void end_hang(std::int64_t lasted_ms);
-  asio::awaitable<void> ask_nccl();
+  asio::awaitable<void> ask_nccl(int hang);
 
   asio::any_io_executor executor_;
   std::optional<StartRound> round_;
   std::optional<Verdict> verdict_;
   std::optional<JobTimes> times_;
   std::optional<HangReport> hang_;
+  int hangs_ = 0;  // so far, with the one that lasts
   std::vector<PastHang> past_hangs_;
   std::function<void()> hang_changed_ = [] {};
   std::function<void()> started_ = [] {};

@@ -55,6 +55,16 @@ TEST_CASE_METHOD(RecordFixture, "hangs that are over stay known, without their s
   CHECK(record_.past_hangs().back().lasted_ms == 19);
 }
 
+TEST_CASE_METHOD(RecordFixture, "what NCCL says of a hang is not taken for one of the next") {
+  record_.hear(HangFound{});
+  record_.hear_nccl(1, {"rank 3 is missing"});
+  CHECK(record_.hang()->nccl == std::vector<std::string>{"rank 3 is missing"});
+  record_.hear(HangOver{});
+  record_.hear(HangFound{});
+  record_.hear_nccl(1, {"rank 3 is missing"});
+  CHECK(record_.hang()->nccl.empty());
+}
+
 TEST_CASE_METHOD(RecordFixture, "the last round is known, and that its workers run") {
   int started = 0;
   record_.when_workers_run([&] { ++started; });
