@@ -275,8 +275,7 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
 }
 
 void WorkerSet::signal(int number, bool to_stop) {
-  stopping_ = stopping_ || to_stop;
-  if (nursery_) nursery_->look_again();
+  if (to_stop) begin_to_stop();
   for (const auto& worker : workers_) {
     if (!to_stop && !worker->ended()) worker->process.signal_group(number);
     if (!to_stop) continue;
@@ -298,7 +297,7 @@ void WorkerSet::kill(const std::vector<int>& local_ranks) {
 }
 
 void WorkerSet::ask_for_checkpoint(int signal) {
-  stopping_ = true;
+  begin_to_stop();
   for (const auto& worker : workers_) {
     if (worker->ended()) continue;
     note_told(*worker, signal);
