@@ -16,7 +16,9 @@
 namespace ddprun::sdk {
 
 struct ElasticRun::State {
-  explicit State(const ElasticOptions& given) : options{given}, membership{given.resize} {}
+  explicit State(const ElasticOptions& given) : options{given}, membership{given.resize} {
+    counted.expect(given.steps);
+  }
   AgentLine::Orders orders();
   /// All members of the world have the line of that round. Either this answers a question about the
   /// world, or the line's thread does.

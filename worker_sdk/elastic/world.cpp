@@ -41,7 +41,7 @@ const ProcessGroup& World::group() const { return impl_.group(); }
 std::int64_t World::parts() const { return impl_.parts(); }
 bool World::is_last_part() const { return impl_.is_last_part(); }
 void World::begin_part(const ElasticBatches& loader) { impl_.begin_part(loader); }
-void World::update(const std::function<void()>& change) { impl_.update(change); }
+void World::update(const std::function<void()>& change, double loss) { impl_.update(change, loss); }
 std::shared_ptr<Reductions> World::reductions() const { return impl_.reductions(); }
 
 WorldImpl::WorldImpl(ElasticRun::State& run, WorldPlace place, const ProcessGroupOptions& options)
@@ -187,7 +187,7 @@ void WorldImpl::seed_step() const {
   if (group_->device().is_cuda()) reseed(at::globalContext().defaultGenerator(group_->device()));
 }
 
-void WorldImpl::update(const std::function<void()>& change) {
+void WorldImpl::update(const std::function<void()>& change, double loss) {
   require_results();
   begin_update();
   try {
@@ -204,9 +204,13 @@ void WorldImpl::update(const std::function<void()>& change) {
   }
   end_update(/*well=*/true);
   part_ = 0;
-  if (ElasticBatches* const batches = run_.parts.batches()) batches->count_step();
+  std::int64_t samples = 0;
+  if (ElasticBatches* const batches = run_.parts.batches()) {
+    batches->count_step();
+    samples = batches->samples_of_worker();
+  }
   if (light_copy_) light_copy_->take();
-  run_.counted.tell(run_.membership.name().step);
+  run_.counted.tell(run_.membership.name().step, samples, loss);
 }
 
 void WorldImpl::begin_update() {

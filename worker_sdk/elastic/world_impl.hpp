@@ -37,7 +37,7 @@ class WorldImpl {
   std::int64_t parts() const;
   bool is_last_part() const { return part_ == parts(); }
   void begin_part(const ElasticBatches& loader);
-  void update(const std::function<void()>& change);
+  void update(const std::function<void()>& change, double loss);
 
  private:
   void enter();

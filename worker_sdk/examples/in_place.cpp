@@ -50,7 +50,7 @@ void train(const Arguments& arguments) {
   torch::optim::AdamW optimizer{model->parameters(), torch::optim::AdamWOptions{1e-2}};
   auto loader = make_elastic_loader(data, {.global_batch = 96, .seed = 7});
 
-  ElasticRun run;
+  ElasticRun run{{.steps = arguments.steps}};
   run.keep("model", *model);
   run.keep("optimizer", optimizer);
   run.keep("data", loader);
@@ -63,13 +63,16 @@ void train(const Arguments& arguments) {
         const bool is_first_attempt = world.group().env().restart_count == 0;
         while (run.step() < end) {
           const LabelledImages batch = world.next(loader);
-          torch::mse_loss(ddp.forward(batch.images), batch.labels).backward();
+          const torch::Tensor loss = torch::mse_loss(ddp.forward(batch.images), batch.labels);
+          loss.backward();
           if (world.rank() == 1 && run.step() == arguments.rank_1_dies_at && is_first_attempt)
             kill(getpid(), SIGKILL);
-          world.update([&] {
-            optimizer.step();
-            ddp.zero_grad();
-          });
+          world.update(
+              [&] {
+                optimizer.step();
+                ddp.zero_grad();
+              },
+              loss.item<double>());
           std::printf("step %ld rank %d of %d pid %d\n", run.step(), world.rank(), world.size(),
                       getpid());
           std::fflush(stdout);

@@ -83,8 +83,8 @@ void Heartbeat::update_rate(std::int64_t now_ns, std::int64_t samples) {
   window_samples_ = 0;
 }
 
-void CountedStep::tell(std::int64_t step) {
-  if (!program_beats) heartbeat_.beat_at(monotonic_ns(), step, 0, Heartbeat::kNoLoss);
+void CountedStep::tell(std::int64_t step, std::int64_t samples, double loss) {
+  if (!program_beats) heartbeat_.beat_at(monotonic_ns(), step, samples, loss);
 }
 
 }  // namespace ddprun::sdk

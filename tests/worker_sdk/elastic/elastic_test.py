@@ -18,6 +18,8 @@ from elastic_changes import Changes, Joins  # noqa: E402
 from elastic_records import Records, state_in  # noqa: E402
 from entering_changes import EnteringChanges  # noqa: E402
 from forked_workers import DEADLINE_S, on_workers  # noqa: E402
+from ddprun._heartbeat import (COUNT, FIRST_ENTRY, LOSS, NUMBERS, SAMPLES_PER_SECOND, SLOT_BYTES,  # noqa: E402
+                               STEP, TOTAL_STEPS)
 from gentle_changes import GentleChanges  # noqa: E402
 
 ddprun_program = elastic_worker = None
@@ -97,6 +99,17 @@ class LaunchTest(Joins, InCpp):
     def test_it_runs_without_a_launcher(self):
         subprocess.run([elastic_worker, self.folder, json.dumps({"steps": 9})], check=True, timeout=DEADLINE_S)
         self.assertEqual([len(step) for step in self.used(self.folder)], [12] * 9)
+
+    def test_it_tells_its_agent_the_step_the_loss_and_the_samples_and_how_many_steps_there_are(self):
+        slot = self.folder / "slot"
+        slot.write_bytes(bytes(SLOT_BYTES))
+        subprocess.run([elastic_worker, self.folder, json.dumps({"steps": 9})], check=True, timeout=DEADLINE_S,
+                       env={**os.environ, "DDPRUN_HEARTBEAT": f"{slot}:0"})
+        integers, reals = (memoryview(slot.read_bytes()).cast(kind) for kind in "qd")
+        entry = FIRST_ENTRY + NUMBERS * (integers[COUNT] % 2)
+        self.assertEqual((integers[COUNT], integers[entry + STEP], integers[TOTAL_STEPS]), (9, 9, 9))
+        self.assertGreater(reals[entry + LOSS], 0)
+        self.assertGreater(reals[entry + SAMPLES_PER_SECOND], 0)
 
     def test_under_ddprun_one_is_killed_and_the_others_go_on_without_it_until_another_one_comes_in(self):
         options = {"dies": [[1, 9]], "where": "before backward", "slow": [15, 3], "steps": 400}

@@ -136,6 +136,7 @@ class Training {
     std::ofstream used{folder_ / ("used." + rank), std::ios::app};
     auto ddp = world.wrap(model_);
     std::vector<std::int64_t> indices;
+    double told = Heartbeat::kNoLoss;
     while (run_.step() < options_["steps"]) {
       const Batch batch = world.next(loader_);
       indices.insert(indices.end(), batch.indices.begin(), batch.indices.end());
@@ -144,6 +145,7 @@ class Training {
         take_time(world);
         const auto loss = torch::nn::functional::cross_entropy(
             ddp.forward(batch.inputs.to(device_)), batch.labels.to(device_));
+        told = loss.item<double>();
         reach("before backward", world);
         (loss / world.parts()).backward();
       } catch (const std::exception&) {
@@ -151,12 +153,14 @@ class Training {
       }
       if (!world.is_last_part()) continue;
       reach("behind backward", world);
-      world.update([&] {
-        optimizer_.step();
-        reach("within the update", world);
-        ddp.zero_grad();
-        schedule_.step();
-      });
+      world.update(
+          [&] {
+            optimizer_.step();
+            reach("within the update", world);
+            ddp.zero_grad();
+            schedule_.step();
+          },
+          told);
       reach("behind the update", world);
       used << json{run_.step(), std::exchange(indices, {})} << std::endl;
       if (run_.step() % options_["save_every"].get<std::int64_t>() == 0 && world.rank() == 0)
@@ -244,7 +248,8 @@ class Training {
                                 .workers = options_["workers"]}};
   Gate gate_{folder_};
   std::int64_t begun_ = 0;  // the step with which this world began
-  ElasticRun run_{{.seed = 3, .resize = options_["resize"]}};
+  ElasticRun run_{
+      {.seed = 3, .resize = options_["resize"], .steps = options_["steps"].get<std::int64_t>()}};
 };
 
 }  // namespace

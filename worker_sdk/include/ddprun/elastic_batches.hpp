@@ -21,6 +21,9 @@ class ElasticBatches : public Stateful {
   /// How many batches a worker gets in one step.
   virtual std::int64_t parts() const = 0;
 
+  /// How many samples this worker uses in one step.
+  virtual std::int64_t samples_of_worker() const = 0;
+
   /// How many epochs all workers together have used up.
   virtual std::int64_t epoch() const = 0;
 };

@@ -81,6 +81,9 @@ class ElasticLoader : public ElasticBatches {
   }
 
   std::int64_t parts() const override { return batches_.parts(); }
+  std::int64_t samples_of_worker() const override {
+    return batches_.parts() * batches_.samples_in_part();
+  }
   std::int64_t epoch() const override { return batches_.epoch(); }
   std::string save_state() const override { return batches_.save_state(); }
   void restore_state(const std::string& state) override {

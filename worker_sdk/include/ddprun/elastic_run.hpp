@@ -50,6 +50,8 @@ struct ElasticOptions {
   /// belongs to their number, as that of a sharded model does: it then goes on with as many, or is
   /// started anew.
   bool resize = true;
+  /// How many steps the training has, in all worlds together, for `ddprun status`; 0: not told.
+  std::int64_t steps = 0;
 };
 
 /// The state of a training, which its members have in common, and the worlds that it passes

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <ddprun/distributed_data_parallel.hpp>
 #include <ddprun/elastic_batches.hpp>
+#include <ddprun/heartbeat.hpp>
 #include <ddprun/process_group.hpp>
 #include <functional>
 #include <memory>
@@ -58,8 +59,9 @@ class World {
   /// zero_grad(), the schedule's step(). It counts as a whole, as one step, on all members or on
   /// none. Every step has one, behind the backward pass of its last part. Errors: std::logic_error
   /// where none is due; what `change` throws comes out, and leaves the state torn: it can be
-  /// neither saved nor trained on.
-  void update(const std::function<void()>& change);
+  /// neither saved nor trained on. `loss` is the step's, for `ddprun status`; to read one waits for
+  /// its device. It is not shown where the program has a Heartbeat that beats.
+  void update(const std::function<void()>& change, double loss = Heartbeat::kNoLoss);
 
  private:
   void begin_part(const ElasticBatches& loader);
