@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <csignal>
-#include <iterator>
 #include <utility>
 
 #include "agent/introspection/process_facts.hpp"
@@ -275,7 +274,8 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
 }
 
 void WorkerSet::signal(int number, bool to_stop) {
-  if (to_stop) begin_to_stop();
+  stopping_ = stopping_ || to_stop;
+  if (nursery_) nursery_->look_again();
   for (const auto& worker : workers_) {
     if (!to_stop && !worker->ended()) worker->process.signal_group(number);
     if (!to_stop) continue;
@@ -297,7 +297,8 @@ void WorkerSet::kill(const std::vector<int>& local_ranks) {
 }
 
 void WorkerSet::ask_for_checkpoint(int signal) {
-  begin_to_stop();
+  stopping_ = true;
+  if (nursery_) nursery_->look_again();  // a start that waits for imports is wanted no more
   for (const auto& worker : workers_) {
     if (worker->ended()) continue;
     note_told(*worker, signal);
@@ -365,8 +366,8 @@ asio::awaitable<void> WorkerSet::sweep(bool keep, bool at_once) {
     worker->ended() && !at_once ? worker->process.reap() : worker->process.release();
   }
   Leftovers::Spared spared = [this, keep] {
-    std::vector<pid_t> pids = lasting_children();
-    if (keep) std::ranges::copy(living(workers_), std::back_inserter(pids));
+    std::vector<pid_t> pids = keep ? living(workers_) : std::vector<pid_t>{};
+    for (const pid_t pid : lasting_children()) pids.push_back(pid);
     return pids;
   };
   co_await leftovers_.end(std::move(spared), at_once);

@@ -162,11 +162,6 @@ class WorkerSet {
   };
 
   void begin_round(const StartRound& round);
-  /// A start that waits for the nursery's imports is wanted no more.
-  void begin_to_stop() {
-    stopping_ = true;
-    if (nursery_) nursery_->look_again();
-  }
   void make_folded_output();
   Result<NewWorker> open_output(int local_rank) const;
   asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
