@@ -85,7 +85,7 @@ struct LogWriter::Shared {
         fmt::format("no answer for {} from '{}': is its disk or its server there? The job goes on, "
                     "and log files lack what is more than {}",
                     seconds_text(patience), current,
-                    bytes_text(static_cast<std::int64_t>(WriteBacklog::kBytesMax))));
+                    bytes_text(static_cast<std::int64_t>(WriteBacklog::kBytesTaken))));
   }
 
   void say_that_it_answers() {

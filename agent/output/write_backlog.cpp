@@ -15,7 +15,7 @@ void WriteBacklog::end(TimePoint now) {
 }
 
 bool WriteBacklog::take(std::size_t bytes, TimePoint now) {
-  if (bytes_ + bytes > (hangs_ ? kBytesMax : kBytesTaken)) return false;
+  if (bytes_ + bytes > kBytesTaken) return false;
   if (is_empty()) answered_ = now;
   bytes_ += bytes;
   full_ = full_ || bytes_ >= kBytesMax;

@@ -15,10 +15,11 @@ class WriteBacklog {
   /// When so much waits, nothing more should be read from workers; see is_full().
   static constexpr std::size_t kBytesMax = 4 * 1024 * 1024;
   /// What comes anyway is taken up to this: the pipes of workers that end at the same time are
-  /// full.
+  /// full, and nobody waits for a folder that hangs.
   static constexpr std::size_t kBytesTaken = 16 * kBytesMax;
-  /// A folder hangs that has answered nothing for so long.
-  static constexpr std::chrono::seconds kPatience{5};
+  /// A folder hangs that has answered nothing for so long. A disk with much to do is silent for
+  /// seconds.
+  static constexpr std::chrono::seconds kPatience{20};
   /// A shorter patience, where somebody waits for the answer, as the end of a worker or of the job
   /// does.
   static constexpr std::chrono::seconds kPatienceOfWaiting{2};

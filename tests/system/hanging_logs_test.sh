@@ -15,7 +15,7 @@ job() {
   local expected=$1 code=0
   shift
   rm -f "$hang"
-  timeout -s KILL 60 python3 "$programs/hanging_files.py" "$folder" "$hang" "$DDPRUN" "$@" \
+  timeout -s KILL 180 python3 "$programs/hanging_files.py" "$folder" "$hang" "$DDPRUN" "$@" \
     >"$scratch/out" 2>"$scratch/err" </dev/null || code=$?
   [ "$code" = "$expected" ] || fail "exit code $code, expected $expected: ddprun $*"
 }
@@ -35,7 +35,7 @@ says err 'exited with code 3'
 job 0 "${teed[@]}" --max-restarts 1 --no-python sh -c '
   [ "$TORCHELASTIC_RESTART_COUNT" = 0 ] || exit 0
   touch "$hang"
-  head -c 20000000 /dev/zero | tr "\0" "\n" >&2
+  yes "$(printf %01000d 0)" | head -c 90000000 >&2
   exit 3'
 grep -qE '[0-9]{8} bytes of output are missing in log files' "$scratch/err" || fail "what is missing is not counted"
 

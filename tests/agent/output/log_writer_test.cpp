@@ -146,7 +146,7 @@ TEST_CASE_METHOD(WriterFixture, "a folder that hangs is named, and nobody waits 
   CHECK(log.text() ==
         "warning: no answer for 2 s from '" + slow.path().string() +
             "': is its disk or its server there? The job goes on, and log files lack what is more "
-            "than 4 MiB\n");
+            "than 64 MiB\n");
   CHECK(*await_room());
   CHECK_FALSE(writer->answer<int>(folder / "other", [] { return 3; }));
   const auto refused = writer->open(folder / "other", {});
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(WriterFixture,
                  "what a folder has no room for is counted, and told when it answers") {
   const SlowFile slow{folder / "slow"};
   const auto file = open(slow.path());
-  const std::string text(WriteBacklog::kBytesMax, 'x');
+  const std::string text(WriteBacklog::kBytesTaken, 'x');
   writer->write(file, text);
   CHECK_FALSE(*await_room());
   wait_written(file);

@@ -16,38 +16,41 @@ TEST_CASE("a folder hangs that has answered nothing for as long as it is given")
   CHECK_FALSE(backlog.hangs_at(kPatience));
   CHECK_FALSE(backlog.begins_to_hang(kPatience, kStart));
   REQUIRE(backlog.take(1, kStart));
-  CHECK(backlog.hangs_at(kPatience) == kStart + 5s);
-  CHECK_FALSE(backlog.begins_to_hang(kPatience, kStart + 4999ms));
-  CHECK(backlog.begins_to_hang(kPatience, kStart + 5s));
+  CHECK(backlog.hangs_at(kPatience) == kStart + kPatience);
+  CHECK_FALSE(backlog.begins_to_hang(kPatience, kStart + kPatience - 1ms));
+  CHECK(backlog.begins_to_hang(kPatience, kStart + kPatience));
   CHECK(backlog.hangs());
-  CHECK_FALSE(backlog.begins_to_hang(kPatience, kStart + 10s));  // that is no news
+  CHECK_FALSE(backlog.begins_to_hang(kPatience, kStart + 2 * kPatience));  // that is no news
   CHECK_FALSE(backlog.hangs_at(kPatience));
 }
 
 TEST_CASE("a folder that answers slowly does not hang") {
   WriteBacklog backlog;
+  const TimePoint first = kStart + kPatience - 1s;
   REQUIRE(backlog.take(2, kStart));
-  backlog.written(1, kStart + 4s);
-  CHECK_FALSE(backlog.begins_to_hang(kPatience, kStart + 8s));
-  backlog.written(1, kStart + 8s);
+  backlog.written(1, first);
+  CHECK_FALSE(backlog.begins_to_hang(kPatience, first + kPatience - 1s));
+  backlog.written(1, first + kPatience - 1s);
   CHECK(backlog.is_empty());
-  backlog.begin(kStart + 100s);  // nothing waited before
-  CHECK(backlog.hangs_at(kPatience) == kStart + 105s);
-  REQUIRE(backlog.take(1, kStart + 104s));
-  CHECK(backlog.hangs_at(kPatience) == kStart + 105s);
-  backlog.end(kStart + 104s);
-  CHECK(backlog.hangs_at(kPatience) == kStart + 109s);
+  const TimePoint again = kStart + 100s;
+  backlog.begin(again);  // nothing waited before
+  CHECK(backlog.hangs_at(kPatience) == again + kPatience);
+  REQUIRE(backlog.take(1, again + 4s));
+  CHECK(backlog.hangs_at(kPatience) == again + kPatience);
+  backlog.end(again + 4s);
+  CHECK(backlog.hangs_at(kPatience) == again + 4s + kPatience);
   CHECK_FALSE(backlog.is_empty());
 }
 
 TEST_CASE("a folder that answers again hangs no longer, and may hang once more") {
   WriteBacklog backlog;
   REQUIRE(backlog.take(2, kStart));
-  REQUIRE(backlog.begins_to_hang(kPatience, kStart + 5s));
-  backlog.written(1, kStart + 60s);
+  REQUIRE(backlog.begins_to_hang(kPatience, kStart + kPatience));
+  const TimePoint answers = kStart + 60s;
+  backlog.written(1, answers);
   CHECK_FALSE(backlog.hangs());
-  CHECK_FALSE(backlog.begins_to_hang(kPatience, kStart + 64s));
-  CHECK(backlog.begins_to_hang(kPatience, kStart + 65s));
+  CHECK_FALSE(backlog.begins_to_hang(kPatience, answers + kPatience - 1s));
+  CHECK(backlog.begins_to_hang(kPatience, answers + kPatience));
 }
 
 TEST_CASE("who has more to write waits for a slow folder, and never for one that hangs") {
@@ -56,17 +59,17 @@ TEST_CASE("who has more to write waits for a slow folder, and never for one that
   CHECK_FALSE(backlog.is_full());
   REQUIRE(backlog.take(1, kStart));
   CHECK(backlog.is_full());
-  REQUIRE(backlog.begins_to_hang(kPatience, kStart + 5s));
+  REQUIRE(backlog.begins_to_hang(kPatience, kStart + kPatience));
   CHECK_FALSE(backlog.is_full());
-  backlog.written(1, kStart + 6s);
+  backlog.written(1, kStart + 30s);
   CHECK(backlog.is_full());
-  backlog.written(kBytesMax / 2 - 2, kStart + 6s);
+  backlog.written(kBytesMax / 2 - 2, kStart + 30s);
   CHECK(backlog.is_full());
-  backlog.written(1, kStart + 6s);
+  backlog.written(1, kStart + 30s);
   CHECK_FALSE(backlog.is_full());
-  REQUIRE(backlog.take(kBytesMax / 2 - 1, kStart + 6s));
+  REQUIRE(backlog.take(kBytesMax / 2 - 1, kStart + 30s));
   CHECK_FALSE(backlog.is_full());
-  REQUIRE(backlog.take(1, kStart + 6s));
+  REQUIRE(backlog.take(1, kStart + 30s));
   CHECK(backlog.is_full());
 }
 
@@ -76,12 +79,10 @@ TEST_CASE("what a worker wrote last finds room, and memory has its limit") {
   REQUIRE(backlog.take(WriteBacklog::kBytesTaken - kBytesMax, kStart));
   CHECK_FALSE(backlog.take(1, kStart));
   CHECK(backlog.bytes() == WriteBacklog::kBytesTaken);
-  REQUIRE(backlog.begins_to_hang(kPatience, kStart + 5s));
-  backlog.written(WriteBacklog::kBytesTaken - kBytesMax, kStart + 6s);
-  REQUIRE(backlog.begins_to_hang(kPatience, kStart + 11s));
-  CHECK_FALSE(backlog.take(1, kStart + 11s));
-  backlog.written(1, kStart + 12s);
-  CHECK(backlog.take(1, kStart + 12s));
+  REQUIRE(backlog.begins_to_hang(kPatience, kStart + kPatience));
+  CHECK_FALSE(backlog.take(1, kStart + kPatience));
+  backlog.written(1, kStart + 30s);
+  CHECK(backlog.take(1, kStart + 30s));
 }
 
 }  // namespace
