@@ -134,7 +134,8 @@ finish_setup() { [ -z "${step_pid[PyTorch]:-}" ] || finish PyTorch; }
 # configure PRESET [CMAKE ARGUMENTS...]: as CMakePresets.json says, with ccache where there is one. What it keeps is
 # found again by a clone in another folder, also what has precompiled headers (pch_defines, time_macros).
 configure() {
-  local launcher=()
+  # One that a build remembers may be gone, and the variable is the user's.
+  local launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER:-}")
   if command -v ccache >/dev/null; then
     launcher=(env "CCACHE_BASEDIR=$project" CCACHE_NOHASHDIR=1 "CCACHE_SLOPPINESS=pch_defines,time_macros" ccache)
     launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$(IFS=";" && echo "${launcher[*]}")")
