@@ -36,7 +36,7 @@ for host in h1 h2; do
 done
 wait_for_world h1 h2
 on h1 fsfreeze --freeze "$disk"
-node h1 wait_for_message "no answer for 5 s from '$disk"
+node h1 wait_for_message "no answer for 20 s from '$disk"
 on h1 fsfreeze --unfreeze "$disk"
 node h1 wait_for_message "answers again; nothing is missing"
 let_go
