@@ -7,26 +7,20 @@ the command; 77 where this machine does not let the folder be made.
 This is a server of FUSE, in the words of the kernel's linux/fuse.h, as far as logs need it.
 """
 
-import ctypes
 import errno
 import os
 import select
 import stat
 import struct
-import subprocess
 import sys
-import threading
 import time
 
-NEW_MOUNTS = 0x00020000
-PRIVATE, RECURSIVE = 1 << 18, 1 << 14
-REQUEST_BYTES = 1 << 20
+from fuse_folder import REQUEST_BYTES, run_with_folder
+
 LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, UNLINK, RMDIR, RENAME = 1, 2, 3, 4, 9, 10, 11, 12
 OPEN, READ, WRITE, RELEASE, INIT, OPENDIR, READDIR, RELEASEDIR = 14, 15, 16, 18, 26, 27, 28, 29
 CREATE, INTERRUPT, BATCH_FORGET, RENAME2 = 35, 36, 42, 45
 SIZE_IS_SET = 1 << 3
-
-libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Node:
@@ -137,26 +131,6 @@ def serve(device, switch):
             pass
 
 
-def done(result):
-    if result != 0:
-        print(f"hanging_files: {os.strerror(ctypes.get_errno())}")
-        sys.exit(77)
-
-
-def main():
-    folder, switch, *command = sys.argv[1:]
-    if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
-        print("hanging_files: only root can make one, by /dev/fuse")
-        sys.exit(77)
-    done(libc.unshare(NEW_MOUNTS))
-    done(libc.mount(None, b"/", None, PRIVATE | RECURSIVE, None))
-    device = os.open("/dev/fuse", os.O_RDWR)
-    done(libc.mount(b"hanging", os.fsencode(folder), b"fuse", 0,
-                    f"fd={device},rootmode=40000,user_id=0,group_id=0".encode()))
-    threading.Thread(target=serve, args=(device, switch), daemon=True).start()
-    code = subprocess.run(command).returncode
-    os._exit(code if code >= 0 else 128 - code)  # with it the device, and all that waits for it
-
-
 if __name__ == "__main__":
-    main()
+    folder, switch, *command = sys.argv[1:]
+    run_with_folder(folder, command, lambda device: serve(device, switch))
