@@ -1,7 +1,5 @@
 #include "agent/control/worker_door.hpp"
 
-#include <sys/socket.h>
-
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read_until.hpp>
@@ -27,14 +25,6 @@ using asio::local::stream_protocol;
 /// Connections of this many times as many processes as there are workers: what is more is no
 /// worker.
 constexpr std::size_t kLinesPerWorkerMax = 4;
-
-/// The process that has connected; 0: it is not seen from here, as in another PID namespace.
-pid_t peer_of(stream_protocol::socket& socket) {
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  const int file = socket.native_handle();
-  return getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
-}
 
 bool has_ended(pid_t pid) {
   return pid > 0 && (is_ending(pid) || (kill(pid, 0) != 0 && errno == ESRCH));
@@ -126,7 +116,7 @@ bool WorkerDoor::take(const std::shared_ptr<Line>& line, std::string_view text) 
 /// A worker that has said hello and died may have been replaced before anybody read it.
 bool WorkerDoor::greet(const std::shared_ptr<Line>& line, const WorkerHello& hello) {
   if (hello.local_rank < 0 || hello.local_rank >= workers_) return false;
-  if (has_ended(peer_of(line->socket))) return false;
+  if (const auto peer = peer_of(line->socket); peer && has_ended(peer->pid)) return false;
   line->local_rank = hello.local_rank;
   lines_[hello.local_rank] = line;
   say(*line, welcome_line(patience_));

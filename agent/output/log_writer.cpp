@@ -53,26 +53,23 @@ LogWriter::~LogWriter() {
 }
 
 bool LogWriter::perform(const std::filesystem::path& name, std::function<void()> work) {
-  struct Ending {
-    bool done = false;
-  };
-  const auto ending = std::make_shared<Ending>();
+  const auto done = std::make_shared<bool>(false);
   std::unique_lock lock{shared_->mutex};
   if (shared_->backlog.hangs()) return false;
   shared_->backlog.begin(Clock::now());
   lock.unlock();
-  add([shared = shared_, ending, name = name.string(), work = std::move(work)] {
+  add([shared = shared_, done, name = name.string(), work = std::move(work)] {
     shared->perform(name, work);
     shared->answer([&](WriteBacklog& waiting) {
-      ending->done = true;
+      *done = true;
       waiting.end(Clock::now());
     });
   });
   lock.lock();
-  const bool done = shared_->wait(lock, [&] { return ending->done; });
+  const bool answered = shared_->wait(lock, [&] { return *done; });
   lock.unlock();
   tell();
-  return done;
+  return answered;
 }
 
 /// Where the system allows no thread, it is done here.

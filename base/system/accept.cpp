@@ -69,14 +69,19 @@ asio::awaitable<void> take_all(Acceptor& acceptor, const Take& take) {
 
 /// A Unix socket lies in a private folder; a second look costs nothing.
 bool is_own_users(stream_protocol::socket& socket) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-    return false;
-  return peer.uid == 0 || peer.uid == ::geteuid();
+  const auto peer = peer_of(socket);
+  return peer && (peer->uid == 0 || peer->uid == ::geteuid());
 }
 
 }  // namespace
+
+std::optional<ucred> peer_of(stream_protocol::socket& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return std::nullopt;
+  return peer;
+}
 
 Result<tcp::acceptor> listen_on(const asio::any_io_executor& executor,
                                 const tcp::endpoint& endpoint) {

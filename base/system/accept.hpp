@@ -1,11 +1,14 @@
 // listen_on() and accept_all(): how every server here takes connections.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <functional>
+#include <optional>
 
 #include "base/asio.hpp"
 #include "base/result.hpp"
@@ -33,5 +36,9 @@ asio::awaitable<void> accept_all(asio::ip::tcp::acceptor& acceptor,
 /// Does so at a Unix socket, where only processes of the own user and of root may connect.
 asio::awaitable<void> accept_all(asio::local::stream_protocol::acceptor& acceptor,
                                  std::function<void(asio::local::stream_protocol::socket)> serve);
+
+/// The process that has connected to a Unix socket; nullopt: the system does not tell. One of
+/// another PID namespace has the pid 0.
+std::optional<ucred> peer_of(asio::local::stream_protocol::socket& socket);
 
 }  // namespace ddprun
