@@ -2,7 +2,7 @@
 //
 // Where the nodes elect the successor, one of them is asked after the other. Where a registry such
 // as etcd says who coordinates, it is asked again and again. The rules say which search it is, and
-// only make_successor_search() reads that. docs/succession.md.
+// only make_successor_search() reads that. docs/internals/succession.md.
 #pragma once
 
 #include <chrono>

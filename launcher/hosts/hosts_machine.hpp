@@ -4,7 +4,7 @@
 //
 // It is passive, like CoordinatorMachine: events and their time in, actions out. Hosts are known by
 // their place in the list, which is their wanted node rank. The job's own fate (restarts, rounds)
-// is its coordinator's business: see docs/rounds.md.
+// is its coordinator's business: see docs/internals/rounds.md.
 //
 // All hosts are connected to at once, kConnectingMax at a time. The first of them that is there
 // hosts the coordinator: it is started first and says where that listens; the others are started

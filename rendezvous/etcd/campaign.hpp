@@ -4,8 +4,9 @@
 // A job has two keys. `coordinator` says where the coordinator is. It lies under a lease, so that
 // etcd removes it when the coordinator does not renew it. Its revision is the epoch of whoever has
 // written it: etcd's revisions only grow. `members` says which nodes may have workers: it is
-// written before a round begins, and whoever becomes the coordinator reads it. docs/succession.md,
-// section "etcd chooses the coordinator", says why no two coordinators ever both go on.
+// written before a round begins, and whoever becomes the coordinator reads it.
+// docs/internals/succession.md, section "etcd chooses the coordinator", says why no two
+// coordinators ever both go on.
 //
 // It is passive. EtcdElection hands it each event with its time, sends the one request that it
 // wants to have sent, and hands it the answer.

@@ -1,5 +1,5 @@
 // Elected: the leadership of a job whose nodes vote for a successor when the leader is lost. Pure.
-// docs/succession.md says why no two leaders ever both go on.
+// docs/internals/succession.md says why no two leaders ever both go on.
 //
 // It is a candidate or the leader. All that belongs to one term, from the first voter that comes to
 // when it steps down, is one object.

@@ -1,6 +1,6 @@
 // EtcdLed: the leadership of a job where an etcd says who coordinates it: when a round of this
-// leader's may begin, and for how long it may go on. Pure. docs/succession.md, section "etcd
-// chooses the leader", says why no two leaders ever both go on.
+// leader's may begin, and for how long it may go on. Pure. docs/internals/succession.md, section
+// "etcd chooses the leader", says why no two leaders ever both go on.
 //
 // Nobody votes. Before a round begins, etcd has written down its members: the nodes that may have
 // workers. A leader that cannot reach etcd goes on while all of them follow it.

@@ -1,5 +1,5 @@
 // ExtraVoter decides who votes beside the nodes of a round, and what a witness has to know before
-// it counts. Pure. docs/succession.md, section "One more voter".
+// it counts. Pure. docs/internals/succession.md, section "One more voter".
 //
 // Of an even number of nodes one half is no majority, so one more votes with them: a witness, or
 // else a spare. With an odd number it would only be one more that may be missing.

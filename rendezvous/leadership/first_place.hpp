@@ -5,7 +5,7 @@
 // asks at the others who leads. Places that are silent count as those of nobody, or a job could not
 // begin before all its machines are on; but once somebody has told of a leader, silence is no proof
 // of its end. Even when all places are empty then, nodes of that job may be on their way here: they
-// get some time. docs/succession.md, section "Several places".
+// get some time. docs/internals/succession.md, section "Several places".
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // Follower: what one who votes in a job has promised and knows, an agent as well as a witness. It
 // tells that in its Join and in its heartbeats, and those who may follow a lost leader decide by
-// it. Pure. docs/succession.md.
+// it. Pure. docs/internals/succession.md.
 #pragma once
 
 #include <chrono>

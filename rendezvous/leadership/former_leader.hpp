@@ -1,6 +1,6 @@
 // FormerLeader: what an elected leader has to wait for before its first round: leases of the leader
-// before, and nodes that are on their way. Pure. docs/succession.md, section "When the workers of
-// before are gone".
+// before, and nodes that are on their way. Pure. docs/internals/succession.md, section "When the
+// workers of before are gone".
 #pragma once
 
 #include <chrono>

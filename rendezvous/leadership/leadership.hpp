@@ -1,5 +1,6 @@
 // Leadership says whether this coordinator leads the job, for how long, and when a round of its may
-// begin: two leaders never both go on. docs/succession.md has the rules and the proofs. Pure.
+// begin: two leaders never both go on. docs/internals/succession.md has the rules and the proofs.
+// Pure.
 //
 // It knows nothing of rounds but their numbers and nothing of workers but that a round has some.
 // CoordinatorMachine tells it who comes and goes, asks it before a round begins or a job ends, and

@@ -1,8 +1,8 @@
 // RoundRecovery decides whether a round goes on under a `ddprun server` that was started again.
 // Pure.
 //
-// Its nodes come back and tell their places. docs/succession.md, section "A server that is started
-// again", says why workers of two rounds are never alive together.
+// Its nodes come back and tell their places. docs/internals/succession.md, section "A server that
+// is started again", says why workers of two rounds are never alive together.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // ServerLed: the leadership of a `ddprun server`, the only one that coordinates its jobs. Nobody
-// follows it, but it may be started again and go on with their rounds. Pure. docs/succession.md,
-// section "A server that is started again".
+// follows it, but it may be started again and go on with their rounds. Pure.
+// docs/internals/succession.md, section "A server that is started again".
 #pragma once
 
 #include <set>

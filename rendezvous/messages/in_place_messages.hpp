@@ -1,4 +1,4 @@
-// The messages by which workers stay while members of their round change: docs/rounds.md.
+// The messages by which workers stay while members of their round change: docs/internals/rounds.md.
 #pragma once
 
 #include <cstdint>

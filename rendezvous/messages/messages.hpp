@@ -1,8 +1,8 @@
 // The messages between agents and the coordinator. Each is a struct here and one line of JSON on
 // the wire: an object that has the struct's fields and a "type".
 //
-// docs/messages.md says who sends what and when. Decoding trusts nobody: a line that does not fit
-// is an Error with a sentence, never an exception or a half-filled struct.
+// docs/internals/messages.md says who sends what and when. Decoding trusts nobody: a line that does
+// not fit is an Error with a sentence, never an exception or a half-filled struct.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The messages by which it is decided who coordinates a job: docs/succession.md.
+// The messages by which it is decided who coordinates a job: docs/internals/succession.md.
 #pragma once
 
 #include <cstdint>

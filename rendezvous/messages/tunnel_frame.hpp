@@ -4,7 +4,7 @@
 // The format is our own. A frame has a header of 9 bytes (u8 kind, u32 client, u32 value,
 // little-endian) and then its payload, if it has one. No kind is the first byte of a line. The
 // agent numbers its clients, and a number never comes again on the same connection.
-// docs/tunnel.md says which frame follows which.
+// docs/internals/tunnel.md says which frame follows which.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // What a voter of a job knows: an agent, or a witness. It tells it in its Join, and those who may
-// follow a lost coordinator decide by it: docs/succession.md.
+// follow a lost coordinator decide by it: docs/internals/succession.md.
 //
 // The words are those of Paxos and Raft. A round is a configuration: the nodes that vote. It is
 // proposed when it begins, and committed when all its voters know of it.

@@ -4,7 +4,8 @@
 // It only wires. Membership decides who may take part, Leadership whether this process coordinates
 // the job, Rounds when a round begins and stops, Failures what failing workers do to it, JobEnding
 // how nodes are let go; Observers look on. What happens is told to those whom it concerns, in a
-// fixed order, and what they want comes out as actions. docs/architecture.md has a picture.
+// fixed order, and what they want comes out as actions. docs/internals/architecture.md has a
+// picture.
 //
 // It is passive: it has no socket, no thread and no clock. Job hands it each event with the time at
 // which it happened, and performs the actions that it returns, so a test can replay a day in a

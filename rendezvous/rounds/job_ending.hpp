@@ -1,8 +1,8 @@
 // JobEnding decides how long nodes stay after the job's end. Pure.
 //
 // All nodes end alike, also when the coordinator is lost while it ends the job. So an end may be
-// held: every agent says that it has heard of it, and stays until all have. docs/succession.md,
-// section "How a job ends".
+// held: every agent says that it has heard of it, and stays until all have.
+// docs/internals/succession.md, section "How a job ends".
 #pragma once
 
 #include <chrono>

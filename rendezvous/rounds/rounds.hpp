@@ -1,5 +1,5 @@
 // Rounds decides when nodes are waited for, when a round of them is sealed, and when it stops.
-// Pure. docs/rounds.md has the rules.
+// Pure. docs/internals/rounds.md has the rules.
 //
 // It gathers nodes until enough are there, seals them into a round that runs, and when it is told
 // to stop that, it waits for the workers' end and gathers again. Whether a sealed round may begin

@@ -2,7 +2,7 @@
 //
 // It is pure: it knows the jobs by their run ids and terms, and nothing of connections. Server asks
 // it about every Join, performs what it decides, and tells it which jobs have begun and ended. The
-// rules are written down in docs/rounds.md, section "Where the coordinator runs".
+// rules are written down in docs/internals/rounds.md, section "Where the coordinator runs".
 #pragma once
 
 #include <cstddef>

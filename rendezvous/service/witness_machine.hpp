@@ -4,7 +4,7 @@
 // witness. It takes part as a node does that has no workers, so it joins, beats and promises like
 // one. But it calls nobody by itself: whoever coordinates the job, or wants to, comes to it. It
 // obeys one coordinator at a time, and sends others away while it hears that one.
-// docs/succession.md, section "The witness".
+// docs/internals/succession.md, section "The witness".
 //
 // It keeps what it knows in memory. One that is started again, or has forgotten a job, has another
 // id, so it is a stranger to the rounds of before and has no vote in them. Pure.

@@ -5,7 +5,7 @@
 // Like the store it works in turns: what all ready sockets have to say goes into one write. Sockets
 // are read only when the connection can take more, so that no requests pile up here. Replies to a
 // worker that does not read are limited by its window, and those to all workers by
-// TunnelLimits::unread_bytes_max. docs/tunnel.md has the rules.
+// TunnelLimits::unread_bytes_max. docs/internals/tunnel.md has the rules.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -1,6 +1,6 @@
 // TunnelExit: the coordinator's end of an agent's tunnel (--store local). The node's workers are
 // clients of the store like any other, but their bytes come and go in frames on the agent's
-// connection. docs/tunnel.md has the rules.
+// connection. docs/internals/tunnel.md has the rules.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>

@@ -264,7 +264,7 @@ def draw(file, pairs):
 
 def bench(arguments):
     languages = list(PROGRAMS) if arguments.language == "both" else [arguments.language]
-    text = "".join(page.read_text() for page in sorted((PROJECT / "docs").glob("*.md")))
+    text = "".join(page.read_text() for page in sorted((PROJECT / "docs").glob("**/*.md")))
     pairs = []
     with tempfile.TemporaryDirectory(prefix="ddprun_storm_") as scratch:
         folder = Path(arguments.keep or scratch)

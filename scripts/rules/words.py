@@ -28,7 +28,7 @@ def findings(text):
 
 
 def main():
-    pages = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+    pages = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("**/*.md"))]
     found = [f"{page.relative_to(PROJECT)}:{line}: '{words}': better '{better}'"
              for page in pages for line, words, better in findings(page.read_text())]
     print("\n".join([*found, f"words: {len(pages)} pages, {len(found)} findings"]))

@@ -81,8 +81,9 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(sorted(listed), sorted(set(there) - {"sdk"}))
 
     def test_the_index_lists_every_page_once(self):
-        listed = [target for _, target in links(PROJECT / "docs" / "index.md")]
-        there = [page.name for page in (PROJECT / "docs").glob("*.md") if page.name != "index.md"]
+        docs = PROJECT / "docs"
+        listed = [index.parent / target for index in docs.glob("**/index.md") for _, target in links(index)]
+        there = [page for page in docs.glob("**/*.md") if page != docs / "index.md"]
         self.assertEqual(sorted(listed), sorted(there))
 
     def test_the_newest_entry_of_the_changelog_is_this_version(self):

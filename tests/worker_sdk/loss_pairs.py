@@ -108,7 +108,7 @@ class Pairs(Storm):
     """A job whose workers are killed in pairs."""
 
     def __init__(self, arguments, folder, variables, seed):
-        (folder / "text").write_text("".join(page.read_text() for page in sorted((PROJECT / "docs").glob("*.md"))))
+        (folder / "text").write_text("".join(page.read_text() for page in sorted((PROJECT / "docs").glob("**/*.md"))))
         workers, self.ddprun = WORKERS // arguments.nodes, arguments.ddprun
         super().__init__(arguments.language, folder, variables, arguments.steps, seed, arguments.nodes, workers)
         self.eye = Eye([node.agent.pid for node in self.nodes], NAMES[arguments.language], workers)

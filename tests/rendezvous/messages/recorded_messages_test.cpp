@@ -1,4 +1,4 @@
-// What releases have said on the wire: docs/messages.md, "Between releases".
+// What releases have said on the wire: docs/internals/messages.md, "Between releases".
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
