@@ -33,29 +33,51 @@ die() {
   exit 1
 }
 
+# torch_folder ENVIRONMENT: where its PyTorch lies; nothing where there is none. An unpacked LibTorch, or the folder of
+# a PyTorch, may stand for an environment.
+torch_folder() {
+  local folder
+  for folder in "$1" "$1"/lib/python3*/site-packages/torch; do
+    if [ -e "$folder/version.py" ] || [ -e "$folder/build-version" ]; then echo "$folder" && return; fi
+  done
+}
+
 # torch_of ENVIRONMENT: the version of the PyTorch in there; nothing where there is none.
 torch_of() {
-  { sed -nE "s/^__version__ = '(.*)'.*/\1/p" "$1"/lib/python3*/site-packages/torch/version.py 2>/dev/null ||
-    cat "$1/build-version" 2>/dev/null || true; } | head -n 1
+  local folder
+  folder=$(torch_folder "$1")
+  { sed -nE "s/^__version__ = '(.*)'.*/\1/p" "$folder/version.py" 2>/dev/null ||
+    cat "$folder/build-version" 2>/dev/null || true; } | head -n 1
 }
 
 # Headers that those of CUDA include, for an environment whose PyTorch came without them: setup-torch --beside.
 cuda_headers=$cache/cuda-headers
 
-# use_active_torch: where the active environment has a PyTorch that is new enough, it is taken, and none is fetched.
+# The Python that has the PyTorch which DDPRUN_TORCH_ENV names.
+torch_python() { echo "${active_python:-$DDPRUN_TORCH_ENV/bin/python}"; }
+active_python=
+
+# use_active_torch: where a Python that ddprun would run scripts with has a PyTorch that is new enough, that is taken,
+# and none is fetched: in an environment, or as images and the modules of clusters have it, beside the system's Python.
 use_active_torch() {
-  local oldest=2.4 environment version venv=${VIRTUAL_ENV:-} conda=${CONDA_PREFIX:-}
+  local oldest=2.4 python folder version venv=${VIRTUAL_ENV:-} conda=${CONDA_PREFIX:-}
   [ "$DDPRUN_TORCH_ENV" = "$own_torch_env" ] || return 0
   # As ddprun does: what was activated on top comes first in PATH.
   if [ -n "$venv" ] && [ -n "$conda" ] && [[ :${PATH//:/::}: = *":$conda/bin:"*":$venv/bin:"* ]]; then
     venv=$conda conda=$VIRTUAL_ENV
   fi
-  for environment in "$venv" "$conda"; do
-    version=
-    [ -z "$environment" ] || [ "$environment" = "$own_torch_env" ] || version=$(torch_of "$environment")
-    if [ "$(printf '%s\n' "$oldest" "${version:-0}" | sort -V | head -n 1)" = "$oldest" ]; then
-      say "PyTorch $version of the active environment is used: $environment"
-      export DDPRUN_TORCH_ENV=$environment
+  for python in "${PYTHON_EXEC:-}" "${venv:+$venv/bin/python3}" "${conda:+$conda/bin/python3}" python3 python; do
+    # Without importing it, which takes seconds; and a folder of that name in the current one is none.
+    folder=$([ -z "$python" ] || "$python" -c '
+import importlib.util, sys
+sys.path.pop(0)
+print(importlib.util.find_spec("torch").submodule_search_locations[0])' 2>/dev/null) || continue
+    version=$([ -z "$folder" ] || torch_of "$folder")
+    if [ "$folder" != "$(torch_folder "$own_torch_env")" ] &&
+      [ "$(printf '%s\n' "$oldest" "${version:-0}" | sort -V | head -n 1)" = "$oldest" ]; then
+      active_python=$(command -v "$python")
+      say "PyTorch $version of $active_python is used: $folder"
+      export DDPRUN_TORCH_ENV=$folder
       return
     fi
   done
@@ -71,9 +93,12 @@ case $sdk in
 esac
 # decide_sdk ON|FOUND: whether it is built, where the user has not said so.
 decide_sdk() {
+  local folder
   [ "$sdk" = AUTO ] || return 0
-  sdk=ON
-  [ "$1" = ON ] || [ -n "$(torch_of "$DDPRUN_TORCH_ENV")" ] || sdk=OFF
+  sdk=OFF
+  folder=$(torch_folder "$DDPRUN_TORCH_ENV")
+  # conda-forge's PyTorch has LibTorch elsewhere.
+  if [ -e "$folder/lib/libtorch.so" ] || { [ "$1" = ON ] && [ -z "$folder" ]; }; then sdk=ON; fi
 }
 
 # install_packages SET: those of the system. A build goes on without some of them: see find_build().
