@@ -11,11 +11,6 @@
 
 namespace ddprun {
 
-bool is_ignored(int signal) {
-  struct sigaction action {};
-  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 std::vector<int> signals_for(const LaunchSpec& spec) {
   std::set<int> signals{kPassedOn.begin(), kPassedOn.end()};
   signals.insert(spec.preemption.signals.begin(), spec.preemption.signals.end());

@@ -1,28 +1,18 @@
 // The signals that reach ddprun, and what each of them means for its job.
 #pragma once
 
-#include <array>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <csignal>
 #include <functional>
 #include <vector>
 
 #include "agent/decisions/agent_events.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/asio.hpp"
+#include "base/system/passed_signals.hpp"
 
 namespace ddprun {
-
-/// Whether this process ignores `signal`: `nohup` and shells' background jobs start programs with
-/// signals ignored, and mean it.
-bool is_ignored(int signal);
-
-/// Signals that programs and schedulers send each other, and that would end ddprun if it left them
-/// alone; and the news that the terminal has another size.
-inline constexpr std::array kPassedOn{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-                                      SIGUSR2, SIGALRM, SIGXCPU, SIGWINCH};
 
 /// All signals that an agent listens for, each once: those that the spec names and kPassedOn,
 /// without those that this process ignores.

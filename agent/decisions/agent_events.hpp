@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/decisions/agent_end.hpp"
 #include "base/clock.hpp"
 #include "base/failure.hpp"
 #include "rendezvous/messages/leader.hpp"
@@ -19,25 +20,6 @@
 #include "rendezvous/verdict/judge_end.hpp"
 
 namespace ddprun {
-
-/// Why the agent ends.
-struct AgentEnd {
-  enum class Why { kJobEnded, kStopSignal, kRefused, kCoordinatorLost, kNoCoordinator };
-  Why why = Why::kJobEnded;
-  EndJob job;           // kJobEnded
-  int signal = 0;       // kStopSignal: the first one that came
-  std::string message;  // kRefused, kCoordinatorLost, kNoCoordinator: it has never been there
-};
-
-/// How this node's workers ended in the last round.
-struct RoundOutcome {
-  std::vector<WorkerFailure> failures;  // workers that failed by themselves, in their order
-  std::vector<WorkerFailure> finished;  // workers that ended well by themselves, as the former
-  /// Global ranks that ended after they had been told to, and the files with their output.
-  std::map<int, std::string> stopped;
-  std::vector<WorkerEnd> ends;  // ends of all workers, by this machine's clock
-  std::int64_t step = -1;       // the greatest one that a worker has told; -1: none
-};
 
 /// How a node finds whoever follows a coordinator that is lost.
 enum class FindSuccessor {
@@ -101,8 +83,6 @@ inline constexpr int kNoRound = 0;
 // clang-format off
 struct AgentBegins {};                       // once, before all others
 struct Ordered { CoordinatorMessage message; };
-// Its status may be a success; its output has been read. `step` is that of its last heartbeat.
-struct WorkerExited { WorkerFailure how; WorkerEnd end = {}; std::int64_t step = -1; };
 // What a worker of the elastic loop says of itself: it can stay when members of that round change,
 // `resize`: also where they are other ones then
 struct CanStay { int round = 0; bool resize = true; };

@@ -86,4 +86,10 @@ class Console {
   asio::steady_timer progress_;  // its waiters are woken by every write
 };
 
+/// ddprun's own streams, which workers' output goes to.
+struct Consoles {
+  Console& out;
+  Console& err;
+};
+
 }  // namespace ddprun

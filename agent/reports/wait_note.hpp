@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
 
 namespace ddprun {
 

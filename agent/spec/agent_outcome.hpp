@@ -1,7 +1,7 @@
 // How a job has ended, as far as one node's agent knows. Pure.
 #pragma once
 
-#include "agent/decisions/agent_events.hpp"
+#include "agent/decisions/agent_end.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
 
 namespace ddprun {

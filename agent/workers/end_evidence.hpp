@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "agent/decisions/agent_events.hpp"
+#include "agent/decisions/agent_end.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/output/log_writer.hpp"
 #include "agent/workers/heartbeat_board.hpp"

@@ -11,7 +11,7 @@
 #include "agent/output/stream_plan.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "agent/workers/worker_plan.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "agent/spec/launch_spec.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

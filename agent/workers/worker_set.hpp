@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/decisions/agent_events.hpp"
+#include "agent/decisions/agent_end.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/output/console.hpp"
 #include "agent/output/log_pump.hpp"
@@ -37,12 +37,6 @@
 #include "base/result.hpp"
 
 namespace ddprun {
-
-/// ddprun's own streams, which workers' output goes to.
-struct Consoles {
-  Console& out;
-  Console& err;
-};
 
 /// Where one stream of a worker can be read.
 struct WorkerOutput {

@@ -5,7 +5,7 @@
 
 #include <boost/version.hpp>
 
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 

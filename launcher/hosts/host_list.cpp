@@ -10,7 +10,7 @@
 #include "base/printable.hpp"
 #include "base/trimmed.hpp"
 #include "launcher/settings/values.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 

@@ -15,7 +15,7 @@
 #include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/restart_options.hpp"
 #include "launcher/settings/values.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 

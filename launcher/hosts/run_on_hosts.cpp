@@ -13,7 +13,6 @@
 #include <optional>
 #include <utility>
 
-#include "agent/job_signals.hpp"
 #include "agent/placement/usable_cpus.hpp"
 #include "agent/workers/file_limit.hpp"
 #include "agent/workers/process_tree.hpp"
@@ -23,6 +22,7 @@
 #include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
+#include "base/system/passed_signals.hpp"
 #include "launcher/hosts/note_filter.hpp"
 #include "launcher/hosts/ssh_command.hpp"
 #include "launcher/hosts/ssh_link.hpp"

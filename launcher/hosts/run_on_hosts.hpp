@@ -4,7 +4,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/agent.hpp"
+#include "agent/output/console.hpp"
 #include "base/environment.hpp"
 #include "launcher/hosts/hosts_job.hpp"
 

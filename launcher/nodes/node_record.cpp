@@ -6,7 +6,7 @@
 
 #include "base/json/json_fields.hpp"
 #include "base/json/json_values.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/verdict_fields.hpp"
 
 namespace ddprun {

@@ -4,6 +4,7 @@
 
 #include "agent/spec/agent_outcome.hpp"
 #include "base/exit_code.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 

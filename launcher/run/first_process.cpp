@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "agent/job_signals.hpp"
+#include "base/system/passed_signals.hpp"
 
 namespace ddprun {
 

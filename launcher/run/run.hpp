@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "agent/decisions/agent_events.hpp"
+#include "agent/decisions/agent_end.hpp"
 #include "agent/output/console.hpp"
 #include "agent/reports/job_report.hpp"
 #include "agent/workers/worker_plan.hpp"

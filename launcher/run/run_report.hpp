@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/decisions/agent_events.hpp"
+#include "agent/decisions/agent_end.hpp"
 #include "agent/output/console.hpp"
 #include "agent/reports/job_report.hpp"
 #include "agent/reports/torchrun_block.hpp"

@@ -15,8 +15,9 @@
 #include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/restart_options.hpp"
 #include "launcher/settings/values.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/messages/message_limits.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/node_policy.hpp"
 
 namespace ddprun {
 

@@ -13,7 +13,8 @@
 
 #include "base/parse_number.hpp"
 #include "base/signal_names.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/job_terms.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 

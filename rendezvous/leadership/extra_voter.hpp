@@ -13,6 +13,7 @@
 #include "rendezvous/leadership/commitment.hpp"
 #include "rendezvous/leadership/lease_times.hpp"
 #include "rendezvous/leadership/voter_table.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

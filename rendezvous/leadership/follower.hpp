@@ -9,7 +9,10 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
+#include "rendezvous/messages/round_messages.hpp"
+#include "rendezvous/messages/succession_messages.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun {
 

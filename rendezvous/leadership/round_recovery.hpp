@@ -9,7 +9,8 @@
 #include <set>
 
 #include "base/clock.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun {
 

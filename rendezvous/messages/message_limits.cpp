@@ -6,6 +6,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/match.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

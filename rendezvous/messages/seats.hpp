@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/rank_list.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

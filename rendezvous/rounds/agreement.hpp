@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 
 namespace ddprun {

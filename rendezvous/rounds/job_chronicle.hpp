@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/job_status.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

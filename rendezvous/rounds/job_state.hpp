@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/end_messages.hpp"
+#include "rendezvous/messages/job_outcome.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
 
 namespace ddprun {
 

@@ -15,7 +15,9 @@
 
 #include "base/clock.hpp"
 #include "base/rank_list.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/end_messages.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 

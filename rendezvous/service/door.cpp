@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/system/endpoint_text.hpp"
+#include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
 

@@ -11,7 +11,7 @@
 
 #include "base/asio.hpp"
 #include "base/gated_log.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
 #include "rendezvous/transport/channel.hpp"
 #include "rendezvous/transport/handshake_pool.hpp"
 #include "rendezvous/transport/tls.hpp"

@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "rendezvous/messages/job_terms.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
 #include "rendezvous/service/server_limits.hpp"
 
 namespace ddprun {

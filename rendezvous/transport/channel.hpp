@@ -19,7 +19,7 @@
 
 #include "base/asio.hpp"
 #include "base/result.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/tunnel_frame.hpp"
 #include "rendezvous/transport/tls.hpp"
 

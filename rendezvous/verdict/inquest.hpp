@@ -16,8 +16,10 @@
 #include "base/failure.hpp"
 #include "base/rank_list.hpp"
 #include "rendezvous/messages/hang_report.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 #include "rendezvous/messages/verdict.hpp"
+#include "rendezvous/messages/worker_end.hpp"
 
 namespace ddprun {
 

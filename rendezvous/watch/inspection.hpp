@@ -5,7 +5,9 @@
 #include <set>
 #include <vector>
 
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/inspect_messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/watch/hang_watch.hpp"
 
 namespace ddprun {

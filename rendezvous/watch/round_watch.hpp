@@ -10,8 +10,11 @@
 #include <variant>
 
 #include "base/clock.hpp"
+#include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/inspect_messages.hpp"
 #include "rendezvous/messages/job_terms.hpp"
-#include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/message_limits.hpp"
+#include "rendezvous/messages/progress.hpp"
 #include "rendezvous/watch/hang_watch.hpp"
 #include "rendezvous/watch/inspection.hpp"
 #include "rendezvous/watch/progress_book.hpp"

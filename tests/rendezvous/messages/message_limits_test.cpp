@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "rendezvous/messages/messages.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

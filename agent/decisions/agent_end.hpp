@@ -1,0 +1,41 @@
+// How workers of this node end, and why its agent does. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/failure.hpp"
+#include "rendezvous/messages/end_messages.hpp"
+#include "rendezvous/messages/worker_end.hpp"
+
+namespace ddprun {
+
+/// Why the agent ends.
+struct AgentEnd {
+  enum class Why { kJobEnded, kStopSignal, kRefused, kCoordinatorLost, kNoCoordinator };
+  Why why = Why::kJobEnded;
+  EndJob job;           // kJobEnded
+  int signal = 0;       // kStopSignal: the first one that came
+  std::string message;  // kRefused, kCoordinatorLost, kNoCoordinator: it has never been there
+};
+
+/// A worker has ended, perhaps well, and its output has been read.
+struct WorkerExited {
+  WorkerFailure how;
+  WorkerEnd end = {};
+  std::int64_t step = -1;  // its last heartbeat says it; -1: none does
+};
+
+/// How this node's workers ended in the last round.
+struct RoundOutcome {
+  std::vector<WorkerFailure> failures;  // workers that failed by themselves, in their order
+  std::vector<WorkerFailure> finished;  // workers that ended well by themselves, as the former
+  /// Global ranks that ended after they had been told to, and the files with their output.
+  std::map<int, std::string> stopped;
+  std::vector<WorkerEnd> ends;  // ends of all workers, by this machine's clock
+  std::int64_t step = -1;       // the greatest one that a worker has told; -1: none
+};
+
+}  // namespace ddprun

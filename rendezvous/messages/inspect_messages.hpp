@@ -1,0 +1,55 @@
+// The messages by which the coordinator learns how far workers are and what they do, and says that
+// they hang. Each is one of messages.hpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/progress.hpp"
+
+namespace ddprun {
+
+// --- agent to coordinator ---
+
+/// How far workers of this node are, as far as that has changed. It goes with a heartbeat.
+struct Progress {
+  int round = 0;
+  std::vector<RankProgress> ranks;  // at most kProgressRanksMax; more go in another message
+  bool operator==(const Progress&) const = default;
+};
+/// The answer to Inspect: what some of this node's workers do. Workers of whom the same is to be
+/// said come in one message; the last one says that it is.
+struct Inspected {
+  int inspection = 0;
+  StackGroup workers;
+  bool last = false;
+  bool operator==(const Inspected&) const = default;
+};
+
+// --- coordinator to agent ---
+
+/// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.
+struct Inspect {
+  int round = 0;
+  int inspection = 0;            // counts them
+  bool stopping = false;         // the round is stopped afterwards: workers may be disturbed
+  std::string first;             // ranks that are to be looked at before all others: "1", "3-7,9"
+  std::int64_t patience_ms = 0;  // the answer is to come within that time; 0: within 700 ms
+  bool operator==(const Inspect&) const = default;
+};
+/// The workers hang. The agent prints it.
+struct HangFound {
+  int round = 0;
+  HangReport report;
+  bool operator==(const HangFound&) const = default;
+};
+/// The workers that were told of as hanging go on.
+struct HangOver {
+  int round = 0;
+  std::int64_t lasted_ms = 0;
+  bool operator==(const HangOver&) const = default;
+};
+
+}  // namespace ddprun
