@@ -42,8 +42,9 @@ function(ddprun_room name)
     target_sources(ddprun_${name}
       PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${headers})
     target_link_libraries(ddprun_${name} PUBLIC ${arg_USES} PRIVATE ${arg_PRIVATELY})
+    # A room is one unit, a large one two, so that no unit holds up the others.
     set_target_properties(ddprun_${name} PROPERTIES
-      UNITY_BUILD ${DDPRUN_UNITY} UNITY_BUILD_BATCH_SIZE 0)
+      UNITY_BUILD ${DDPRUN_UNITY} UNITY_BUILD_BATCH_SIZE 24)
     if(arg_FAST)
       ddprun_optimised(ddprun_${name} "")
     else()
