@@ -3,6 +3,14 @@
 # sourced, not run.
 set -euo pipefail
 
+# Each script explains itself at its head, and does nothing else when it is asked for help.
+case ${1:-} in
+  -h | --help)
+    sed -n '1d; /^#/!q; s/^# \{0,1\}//p' "$0"
+    exit
+    ;;
+esac
+
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${DDPRUN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ddprun}
 
