@@ -121,7 +121,7 @@ struct Waiting {
   int objected = 0;            // so many of them are to give their place to others
   bool operator==(const Waiting&) const = default;
 };
-/// The answer to Identify: who listens at this port. Its type on the wire is "coordinator".
+/// The answer to Identify: who listens at this port.
 struct Identity {
   std::string jobs;      // "the same job", "another job" or "3 jobs": strangers learn no name
   std::int64_t pid = 0;  // the coordinator's process
