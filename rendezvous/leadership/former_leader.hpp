@@ -1,6 +1,5 @@
 // FormerLeader: what an elected leader has to wait for before its first round: leases of the leader
-// before, and nodes that are on their way. Pure. docs/internals/succession.md, section "When the
-// workers of before are gone".
+// before, and nodes that are on their way. Pure. docs/internals/succession.md, section "Leases".
 #pragma once
 
 #include <chrono>

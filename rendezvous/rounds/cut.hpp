@@ -1,5 +1,5 @@
 // Cut: the round stops behind one step, which all its workers count, so that none is dropped. Pure.
-// docs/internals/rounds.md, "The life of a round".
+// docs/internals/rounds.md, section "In place".
 //
 //     none --begin--> hold --all nodes hold--> last step
 //       any --broken, or a node whose workers have not all left in order--> none

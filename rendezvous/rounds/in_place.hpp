@@ -1,5 +1,5 @@
 // Which workers stay, parked, while members of their round change. Pure. docs/internals/rounds.md,
-// "The life of a round".
+// section "In place".
 #pragma once
 
 #include <vector>
