@@ -1,4 +1,4 @@
-// The exit codes of ddprun that are its own. docs/logs-and-failures.md quotes them.
+// The exit codes of ddprun that are its own. docs/report.md quotes them.
 #pragma once
 
 namespace ddprun {

@@ -1,5 +1,5 @@
 // JobReport: how a job ended, or how it hangs, for programs: the JSON of --report-file.
-// docs/logs-and-failures.md has its schema. Pure.
+// docs/report-file.md has its schema. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The parts of JSON that the report of a job (--report-file) and a dump (`ddprun dump`) have in
-// common. docs/logs-and-failures.md has the schema. Pure.
+// common. docs/report-file.md has the schema. Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>

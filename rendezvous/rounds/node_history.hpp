@@ -1,6 +1,6 @@
 // NodeHistory: which nodes were the cause of failures, and which take part in a round only while
 // others are too few: because of that, or because they find themselves unfit.
-// docs/logs-and-failures.md, "Nodes that fail again and again", has the rules as users see them.
+// docs/restarts.md, "Nodes that fail again and again", has the rules as users see them.
 // Pure.
 //
 // A failure is a strike against the node on which all ranks of its cause were. It is the program's,

@@ -1,5 +1,5 @@
 // RestartBudget decides after each failure of a job whether its workers are restarted once more,
-// and after which pause. docs/logs-and-failures.md has the rules as users see them.
+// and after which pause. docs/restarts.md has the rules as users see them.
 //
 // It counts what its own coordinator has seen: after a coordinator that was lost, the next one
 // begins with a full budget, unless all restarts of the job count. Pure.

@@ -1,5 +1,5 @@
 // Inquest collects how the workers of a round ended, from all nodes, and decides what the cause was
-// and what followed from it. docs/logs-and-failures.md has the rules as users see them.
+// and what followed from it. docs/report.md has the rules as users see them.
 //
 // It is passive, like CoordinatorMachine, which owns it: facts and their times in, a verdict out.
 // All times are those of the coordinator's Clock.

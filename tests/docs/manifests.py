@@ -66,7 +66,7 @@ def lost(ours, theirs, where=""):
 
 def exit_codes():
     """The table of the page: each code with its meaning."""
-    page = (PROJECT / "docs" / "logs-and-failures.md").read_text()
+    page = (PROJECT / "docs" / "report.md").read_text()
     rows = re.findall(r"^\| ([\d, ]+) \| (.*) \|$", page.split("## Exit codes")[1].split("\n## ")[0], re.MULTILINE)
     return {int(code): meaning for codes, meaning in rows for code in codes.split(",")}
 

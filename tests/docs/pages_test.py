@@ -96,7 +96,7 @@ class PagesTest(unittest.TestCase):
     def test_the_exit_codes_are_those_of_the_man_page(self):
         man = subprocess.run([DDPRUN, "--man"], check=True, capture_output=True, text=True).stdout
         section = man.split(".SH EXIT STATUS")[1].split(".SH")[0]
-        page = (PROJECT / "docs" / "logs-and-failures.md").read_text()
+        page = (PROJECT / "docs" / "report.md").read_text()
         table = page.split("## Exit codes")[1].split("\n## ")[0]
         listed = re.findall(r"\d+", " ".join(re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)))
         heads = " ".join(re.findall(r"^\.(?:B|I|RI|BR) (.*)$", section, re.MULTILINE))
