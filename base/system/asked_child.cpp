@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,10 +34,24 @@ void write_answer(int pipe, std::string_view text) {
   }
 }
 
-/// One that hangs may outlive this process, and whoever reads our output waits for its end.
+constexpr int kFilesMax = 1024;  // that this process has open; a shell usually allows so many
+
+/// One that hangs may outlive this process, and whoever reads our output waits until nobody has it
+/// open any more. A console has opened it once more, for itself.
 void close_streams() {
+  constexpr std::array kStreams{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+  std::array<struct stat, kStreams.size()> ours{};
+  for (const int stream : kStreams) ::fstat(stream, &ours[stream]);
+  const auto is_ours = [&](const struct stat& file) {
+    return std::ranges::any_of(ours, [&](const struct stat& stream) {
+      return stream.st_dev == file.st_dev && stream.st_ino == file.st_ino;
+    });
+  };
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, stream);
+  for (int file = STDERR_FILENO + 1; file < kFilesMax; ++file)
+    if (struct stat what{}; file != null && ::fstat(file, &what) == 0 && is_ours(what))
+      ::close(file);
+  for (const int stream : kStreams) ::dup2(null, stream);
 }
 
 struct Started {

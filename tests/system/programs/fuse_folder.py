@@ -5,6 +5,7 @@ The exit code is that of the command; 77 where this machine does not let the fol
 
 import ctypes
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -12,8 +13,18 @@ import threading
 NEW_MOUNTS = 0x00020000
 PRIVATE, RECURSIVE = 1 << 18, 1 << 14
 REQUEST_BYTES = 1 << 20
+INIT = 26  # the first request of all: until it is answered, the kernel sends no other one
 
 libc = ctypes.CDLL(None, use_errno=True)
+
+
+def init_answer():
+    """What INIT is answered with."""
+    return struct.pack("<IIIIHHIIHHI7I", 7, 31, 0, 0, 8, 8, 128 * 1024, 1, 0, 0, 0, *[0] * 7)
+
+
+def answer(device, unique, body=b"", code=0):
+    os.write(device, struct.pack("<IiQ", 16 + len(body), code, unique) + body)
 
 
 def done(result):

@@ -15,12 +15,12 @@ import struct
 import sys
 import time
 
-from fuse_folder import REQUEST_BYTES, run_with_folder
+from fuse_folder import INIT, REQUEST_BYTES, answer, init_answer, run_with_folder
 
 LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, UNLINK, RMDIR, RENAME = 1, 2, 3, 4, 9, 10, 11, 12
-OPEN, READ, WRITE, RELEASE, INIT, OPENDIR, READDIR, RELEASEDIR = 14, 15, 16, 18, 26, 27, 28, 29
+OPEN, READ, WRITE, RELEASE, OPENDIR, READDIR, RELEASEDIR = 14, 15, 16, 18, 27, 28, 29
 CREATE, INTERRUPT, BATCH_FORGET, RENAME2 = 35, 36, 42, 45
-SIZE_IS_SET = 1 << 3
+MODE_IS_SET, SIZE_IS_SET = 1 << 0, 1 << 3
 
 
 class Node:
@@ -61,11 +61,11 @@ class Files:
             text += b"\0" * (-len(text) % 8)
         return text
 
-    def answer(self, kind, number, body):
+    def reply(self, kind, number, body):
         node = self.nodes[number] if 0 < number < len(self.nodes) else None
         name = body.split(b"\0")[0]
         if kind == INIT:
-            return struct.pack("<IIIIHHIIHHI7I", 7, 31, 0, 0, 8, 8, 128 * 1024, 1, 0, 0, 0, *[0] * 7)
+            return init_answer()
         if kind == LOOKUP:
             return self.entry(self.find(number, name))
         if kind == GETATTR:
@@ -74,9 +74,12 @@ class Files:
             valid, _, _, size = struct.unpack_from("<IIQQ", body)
             if valid & SIZE_IS_SET:
                 node.data = node.data[:size].ljust(size, b"\0")
+            if valid & MODE_IS_SET:
+                (mode,) = struct.unpack_from("<I", body, 68)
+                node.mode = stat.S_IFMT(node.mode) | stat.S_IMODE(mode)
             return struct.pack("<QII", 0, 0, 0) + self.attributes(number)
         if kind == MKDIR:
-            return self.entry(self.make(number, body[8:].split(b"\0")[0], stat.S_IFDIR | 0o755))
+            return self.entry(self.make(number, body[8:].split(b"\0")[0], stat.S_IFDIR | 0o700))
         if kind in (UNLINK, RMDIR):
             self.find(number, name)
             del node.children[name]
@@ -122,11 +125,11 @@ def serve(device, switch):
         if kind in (FORGET, INTERRUPT, BATCH_FORGET):
             continue
         try:
-            code, body = 0, files.answer(kind, number, request[40:])
+            code, body = 0, files.reply(kind, number, request[40:])
         except OSError as refused:
             code, body = -refused.errno, b""
         try:
-            os.write(device, struct.pack("<IiQ", 16 + len(body), code, unique) + body)
+            answer(device, unique, body, code)
         except OSError:  # the one who asked has been killed
             pass
 

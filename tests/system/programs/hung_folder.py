@@ -6,18 +6,22 @@ code is that of the command; 77 where this machine does not let it be made.
 """
 
 import os
+import struct
 import sys
 
-from fuse_folder import REQUEST_BYTES, run_with_folder
+from fuse_folder import INIT, REQUEST_BYTES, answer, init_answer, run_with_folder
 
 
 def take_requests(device):
-    """Without an answer: who waits for one cannot be killed any more."""
+    """Without an answer, but for the first: who waits for one cannot be killed any more."""
     while True:
         try:
-            os.read(device, REQUEST_BYTES)
+            request = os.read(device, REQUEST_BYTES)
         except OSError:
             return
+        _, kind, unique = struct.unpack_from("<IIQ", request)
+        if kind == INIT:
+            answer(device, unique, init_answer())
 
 
 if __name__ == "__main__":
