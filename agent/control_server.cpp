@@ -4,6 +4,7 @@
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "agent/output/log_reader.hpp"
@@ -12,6 +13,7 @@
 #include "base/parse_number.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
+#include "base/system/late_answer.hpp"
 
 namespace ddprun {
 
@@ -22,6 +24,8 @@ using namespace std::chrono_literals;
 constexpr auto kStatusTimeout = 2s;
 constexpr auto kDumpAnswerTimeout = 5s;  // the coordinator waits for 2.5 s
 constexpr auto kFollowInterval = 100ms;
+constexpr auto kDiskTimeout = 2s;
+constexpr std::size_t kReadsMax = 16;  // that wait for a folder of logs which does not answer
 constexpr std::size_t kLogTailBytes = 16 * 1024;
 constexpr std::size_t kLogTailBytesMax = 1024 * 1024;
 constexpr std::size_t kPieceBytes = 64 * 1024;
@@ -31,21 +35,39 @@ HttpReply sentence(unsigned status, std::string text) {
   return {http_sentence(status, std::move(text))};
 }
 
+/// The logs of a run are in one folder, so all that read there wait for it together.
+LeftBehindQueue& log_reads() {
+  static LeftBehindQueue reads{kReadsMax};
+  return reads;
+}
+
 /// Follows one stream of one worker, from round to round.
 class LogFollower {
  public:
   LogFollower(Agent& agent, int rank, bool err, std::size_t tail_bytes)
       : agent_{agent}, rank_{rank}, err_{err}, tail_bytes_{tail_bytes} {}
 
-  /// Returns what is new.
-  std::string next() {
+  /// Returns what is new; nullopt: the log's folder does not answer by then. Nobody calls it again
+  /// after that.
+  asio::awaitable<std::optional<std::string>> next(TimePoint deadline) {
     auto output = agent_.output_of(rank_, err_);
-    if (!output) return "";
-    if (output->file.empty()) return next_of(*output);
-    if (!reader_ || reader_->file() != output->file)
-      reader_.emplace(output->file, std::exchange(tail_bytes_, kLogTailBytesMax));
-    return reader_->read(kPieceBytes);
+    if (!output) co_return "";
+    if (output->file.empty()) co_return next_of(*output);
+    if (file_ != output->file) {
+      file_ = output->file;
+      reader_ = std::make_shared<std::optional<LogReader>>();
+      file_tail_ = std::exchange(tail_bytes_, kLogTailBytesMax);
+    }
+    const std::function<std::string()> read = [reader = reader_, file = file_, tail = file_tail_] {
+      if (!*reader) reader->emplace(file, tail);
+      return (*reader)->read(kPieceBytes);
+    };
+    auto text = co_await late_answer(log_reads(), deadline, read);
+    co_return text;
   }
+
+  /// The file that was read last.
+  std::string file() const { return file_.string(); }
 
  private:
   /// A worker without a file has its last lines here, and what it writes from then on.
@@ -62,26 +84,32 @@ class LogFollower {
   int rank_;
   bool err_;
   std::size_t tail_bytes_;
-  std::optional<LogReader> reader_;
+  std::filesystem::path file_;
+  std::shared_ptr<std::optional<LogReader>> reader_;  // the thread has it, too
+  std::size_t file_tail_ = 0;
   std::shared_ptr<OutputFeed> feed_;
   int round_ = 0;
 };
 
-/// All that is there now.
-std::string read_all(LogFollower& log) {
-  std::string text = log.next();
-  for (std::string more = log.next(); !more.empty() && text.size() < kLogTailBytesMax;
-       more = log.next())
-    text += more;
-  return text;
+/// All that is there now; nullopt: the log's folder does not answer.
+asio::awaitable<std::optional<std::string>> read_all(LogFollower& log) {
+  const TimePoint deadline = Clock::now() + kDiskTimeout;
+  std::string text;
+  for (;;) {
+    const auto more = co_await log.next(deadline);
+    if (!more) co_return std::nullopt;
+    text += *more;
+    if (more->empty() || text.size() >= kLogTailBytesMax) co_return text;
+  }
 }
 
 asio::awaitable<void> follow(std::shared_ptr<LogFollower> log, HttpStream& stream) {
   for (;;) {
-    std::string more = log->next();
-    const bool idle = more.empty();
+    auto more = co_await log->next(TimePoint::max());
+    if (!more) co_return;
+    const bool idle = more->empty();
     if (!idle) {
-      const bool written = co_await stream.write(std::move(more));
+      const bool written = co_await stream.write(std::move(*more));
       if (!written) co_return;
       continue;
     }
@@ -123,7 +151,10 @@ asio::awaitable<HttpReply> ControlServer::answer(HttpRequest request) {
     HttpReply reply = co_await tell_status();
     co_return reply;
   }
-  if (request.path == "/log" && get) co_return answer_log(agent_, request);
+  if (request.path == "/log" && get) {
+    HttpReply reply = co_await answer_log(agent_, std::move(request));
+    co_return reply;
+  }
   if (request.path == "/stop" && post) co_return stop();
   if (request.path == "/dump" && post) {
     HttpReply reply = co_await dump(request.parameter("json") == "1");
@@ -153,19 +184,24 @@ HttpReply ControlServer::stop() {
   return sentence(200, "stopping");
 }
 
-HttpReply answer_log(Agent& agent, const HttpRequest& request) {
+asio::awaitable<HttpReply> answer_log(Agent& agent, HttpRequest request) {
   const auto rank = parse_number<int>(request.parameter("rank"));
   const std::string stream = request.parameter("stream");
   if (!rank || *rank < 0 || (stream != "out" && stream != "err"))
-    return sentence(400, "expected /log?rank=N&stream=out or err");
+    co_return sentence(400, "expected /log?rank=N&stream=out or err");
   const auto bytes = parse_number<std::size_t>(request.parameter("bytes")).value_or(kLogTailBytes);
   const bool err = stream == "err";
   if (!agent.output_of(*rank, err))
-    return sentence(404, "rank " + std::to_string(*rank) + " is not on this node");
+    co_return sentence(404, "rank " + std::to_string(*rank) + " is not on this node");
   const auto log =
       std::make_shared<LogFollower>(agent, *rank, err, std::min(bytes, kLogTailBytesMax));
-  if (request.parameter("follow") != "1") return {{.type = kTextType, .body = read_all(*log)}};
-  return {{.type = kTextType}, [log](HttpStream& to) { return follow(log, to); }};
+  if (request.parameter("follow") == "1")
+    co_return HttpReply{{.type = kTextType}, [log](HttpStream& to) { return follow(log, to); }};
+  auto text = co_await read_all(*log);
+  if (!text)
+    co_return sentence(503,
+                       "no answer from '" + log->file() + "': is its disk or its server there?");
+  co_return HttpReply{{.type = kTextType, .body = std::move(*text)}};
 }
 
 }  // namespace ddprun

@@ -41,7 +41,8 @@ class ControlServer {
   HttpServer server_;
 };
 
-/// Answers /log for the workers of `agent`. It runs in the agent's event loop.
-HttpReply answer_log(Agent& agent, const HttpRequest& request);
+/// Answers /log for the workers of `agent`. It runs in the agent's event loop, and that goes on
+/// where the folder of logs does not answer.
+asio::awaitable<HttpReply> answer_log(Agent& agent, HttpRequest request);
 
 }  // namespace ddprun

@@ -255,7 +255,8 @@ class Run {
   }
   asio::awaitable<HttpReply> log_here(HttpRequest request) {
     if (agent_ == nullptr) co_return HttpReply{http_sentence(404, "the agent has ended")};
-    co_return answer_log(*agent_, request);
+    HttpReply reply = co_await answer_log(*agent_, std::move(request));
+    co_return reply;
   }
 
   /// Lets other programs of this user find the job. Without it the job runs as well.
