@@ -32,6 +32,11 @@ int reopen_nonblocking(int fd) {
   return open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 }
 
+bool is_file(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 ssize_t write_now(int fd, std::string_view bytes) {
   const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent >= 0 || errno != ENOTSOCK) return sent;
@@ -45,6 +50,8 @@ Console::Console(const asio::any_io_executor& executor, int fd)
       is_terminal_{isatty(fd) == 1},
       descriptor_{executor},
       progress_{executor, asio::steady_timer::time_point::max()} {
+  if (is_file(fd))
+    file_ = std::make_unique<FileOutput>(executor, fd, [this] { progress_.cancel(); });
   const int own = reopen_nonblocking(fd);
   if (own < 0) return;
   boost::system::error_code not_pollable;  // /dev/null, for one
@@ -76,6 +83,7 @@ void Console::write(std::string_view bytes) {
 
 void Console::enqueue(std::string_view bytes) {
   if (reader_gone_) return;
+  if (file_) return file_->write(bytes);
   queue_ += bytes;
   if (writing_) return;
   if (write_some()) return;
@@ -151,12 +159,27 @@ asio::awaitable<void> Console::write_queue() {
 
 asio::awaitable<void> Console::writable() {
   if (wire_) co_return co_await wire_->writable();
-  while (queue_.size() >= kQueueBytesMax && writing_)
-    co_await progress_.async_wait(asio::as_tuple(asio::use_awaitable));
+  while (is_full()) co_await progress_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-void Console::flush_blocking() {
-  if (wire_) return wire_->flush_blocking();
+bool Console::is_full() const {
+  if (file_) return !reader_gone_ && file_->is_full();
+  return queue_.size() >= kQueueBytesMax && writing_;
+}
+
+/// A signal that comes meanwhile is let through, so that it ends the wait.
+void Console::flush_file(std::chrono::milliseconds patience) {
+  constexpr std::chrono::milliseconds kLook{100};
+  sigset_t none;
+  sigemptyset(&none);
+  const timespec at_once{};
+  for (auto waited = kLook; !reader_gone_ && !file_->done_within(kLook); waited += kLook)
+    reader_gone_ = waited >= patience || ppoll(nullptr, 0, &at_once, &none) < 0;
+}
+
+void Console::flush_blocking(std::chrono::milliseconds disk_patience) {
+  if (wire_) return wire_->flush_blocking(disk_patience);
+  if (file_) return flush_file(disk_patience);
   tell_left_out();
   sigset_t none;
   sigemptyset(&none);

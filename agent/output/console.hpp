@@ -8,10 +8,13 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "agent/output/file_output.hpp"
 #include "base/asio.hpp"
 
 namespace ddprun {
@@ -19,6 +22,8 @@ namespace ddprun {
 class Console {
  public:
   static constexpr std::size_t kQueueBytesMax = 1024 * 1024;
+  /// A file whose disk takes nothing for so long is given up at the end of the program.
+  static constexpr std::chrono::seconds kDiskPatience{20};
 
   /// Turns what is written into what leaves over another console. `message` tells ddprun's own
   /// words from workers' output.
@@ -61,20 +66,24 @@ class Console {
   asio::awaitable<void> writable();
 
   /// Writes what is still queued, however long the reader takes: for the end of the program, when
-  /// nothing is left to supervise. A signal that has a handler ends it.
-  void flush_blocking();
+  /// nothing is left to supervise. A signal that has a handler ends it, and so does the disk of a
+  /// file that takes nothing for that long.
+  void flush_blocking(std::chrono::milliseconds disk_patience = kDiskPatience);
 
  private:
   void enqueue(std::string_view bytes);
   asio::awaitable<void> write_queue();
   bool write_some();
+  void flush_file(std::chrono::milliseconds patience);
+  bool is_full() const;
   void tell_left_out();
 
   Console* wire_ = nullptr;  // nullptr: to the descriptor
   Framing framing_;
   int fd_;
   bool is_terminal_ = false;
-  bool pollable_ = false;  // a pipe, terminal or socket, not a file
+  bool pollable_ = false;             // a pipe, terminal or socket
+  std::unique_ptr<FileOutput> file_;  // null: it is no file
   asio::posix::stream_descriptor descriptor_;
   std::string queue_;
   char last_byte_ = '\n';

@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -35,6 +36,8 @@ namespace ddprun {
 
 namespace {
 
+/// A person who stops a job waits no longer for the file that its output goes to.
+constexpr std::chrono::seconds kStoppedPatience{2};
 constexpr std::size_t kFilesPerWorker = 3;       // its two streams and its pidfd
 constexpr std::size_t kStoreFilesPerWorker = 4;  // its connections, with --store local
 
@@ -393,6 +396,8 @@ Result<int> run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentL
   }
   const RunEnd end = run.run_agent();
   run.report(end);
+  if (end.agent.why == AgentEnd::Why::kStopSignal)
+    for (Console* const console : {&out, &err}) console->flush_blocking(kStoppedPatience);
   return exit_code(end.agent);
 }
 
