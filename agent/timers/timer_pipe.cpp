@@ -14,6 +14,7 @@
 #include "base/log.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
+#include "base/system/left_behind_queue.hpp"
 
 namespace ddprun {
 
@@ -24,6 +25,7 @@ constexpr mode_t kOwnerOnly = 0600;
 /// As much as a pipe holds. Then the event loop goes on, however much more is written.
 constexpr int kReadsAtOnce = 16;
 constexpr std::size_t kReadBytes = 4096;
+constexpr std::chrono::seconds kDiskTimeout{2};
 
 /// Whether a pipe of this user is there that nobody reads.
 bool is_abandoned_pipe(const std::string& path) {
@@ -74,9 +76,12 @@ Result<std::unique_ptr<TimerPipe>> TimerPipe::make(const asio::any_io_executor& 
 TimerPipe::TimerPipe(const asio::any_io_executor& executor, std::string path, int pipe)
     : path_{std::move(path)}, pipe_{executor, pipe}, alarm_{executor, TimePoint::max()} {}
 
+/// The user may have chosen its place, and that may hang.
 TimerPipe::~TimerPipe() {
   close();
-  unlink(path_.c_str());
+  LeftBehindQueue disk{1};
+  const auto added = disk.add([path = path_] { unlink(path.c_str()); });
+  if (!added || !disk.done_within(kDiskTimeout)) log::warn("the pipe {} is left behind", path_);
 }
 
 void TimerPipe::listen(Listener expired) {

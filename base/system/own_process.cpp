@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <thread>
+
+#include "base/system/file_system.hpp"
 
 namespace ddprun {
 
@@ -60,6 +63,15 @@ std::vector<std::string> temporary_folders(const EnvironmentLookup& environment)
   std::vector<std::string> folders{environment("TMPDIR").value_or(""), "/tmp", "/var/tmp"};
   std::erase(folders, "");
   return folders;
+}
+
+bool may_write_in(const std::string& folder) { return access(folder.c_str(), W_OK | X_OK) == 0; }
+
+std::vector<std::string> private_folders(const EnvironmentLookup& environment) {
+  const std::vector<std::string> folders = temporary_folders(environment);
+  std::vector<std::string> local = folders;
+  std::erase_if(local, is_served);
+  return std::ranges::any_of(local, may_write_in) ? local : folders;
 }
 
 std::string host_name() {

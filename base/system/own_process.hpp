@@ -37,6 +37,14 @@ Result<void> may_start_threads();
 /// TMPDIR, if it is set, /tmp and /var/tmp. They need not be there.
 std::vector<std::string> temporary_folders(const EnvironmentLookup& environment);
 
+/// Whether this process may make files in a folder.
+bool may_write_in(const std::string& folder);
+
+/// Returns those of temporary_folders() that are on a disk of this machine, for files that serve
+/// its processes alone: where a server does not answer, these would hold the job up. Where none of
+/// them can be written to, it returns all.
+std::vector<std::string> private_folders(const EnvironmentLookup& environment);
+
 /// Returns this machine's name (gethostname(2)).
 std::string host_name();
 

@@ -2,11 +2,14 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "agent/output/console.hpp"
@@ -18,6 +21,7 @@
 #include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/endpoint_text.hpp"
+#include "base/system/left_behind_queue.hpp"
 #include "base/system/whole_file.hpp"
 #include "launcher/commands/secret_folder.hpp"
 #include "launcher/nodes/folder_memory.hpp"
@@ -52,6 +56,10 @@ struct Listener {
   bool has_secrets = false;
 };
 
+using OptionalKey = std::optional<JobKey>;
+/// A node that comes waits no longer for the disk of secrets, and nobody else waits for it.
+constexpr std::chrono::seconds kSecretTimeout{2};
+
 /// Begins to listen at an address as the options say, and returns the port.
 using BeginToListen =
     std::function<Result<std::uint16_t>(const asio::ip::address&, const ListenOptions&)>;
@@ -65,11 +73,44 @@ asio::ip::address all_addresses(asio::io_context& io) {
   return asio::ip::address_v4::any();
 }
 
-Result<void> write_port_file(const std::string& path, std::uint16_t port) {
-  const auto written = write_whole(path, std::to_string(port) + "\n");
-  if (written) return {};
-  return Error{written.error().kind, "--port-file: " + written.error().message};
-}
+/// Its folder may hang: until somebody has stopped the command, that is waited for.
+class PortFile {
+ public:
+  explicit PortFile(std::string path) : path_{std::move(path)} {}
+
+  Result<void> write(std::uint16_t port, const std::function<bool()>& is_stopped) {
+    const auto written = std::make_shared<Result<void>>();
+    const auto added = disk_.add([path = path_, port, written] {
+      *written = write_whole(path, std::to_string(port) + "\n");
+    });
+    if (!added) return named(added.error());
+    for (auto waited = kLook; !disk_.done_within(kLook); waited += kLook) {
+      if (is_stopped()) return {};
+      if (waited == kTellAfter)
+        log::warn("--port-file: no answer from {}: is its disk or its server there?", path_);
+    }
+    return *written ? Result<void>{} : named(written->error());
+  }
+
+  void remove() {
+    const auto added = disk_.add([path = path_] {
+      std::error_code ignored;
+      std::filesystem::remove(path, ignored);
+    });
+    if (!added || !disk_.done_within(kRemoveTimeout))
+      log::warn("--port-file: {} is left behind: its disk or its server gives no answer", path_);
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kLook{50};
+  static constexpr std::chrono::milliseconds kTellAfter{2'000};
+  static constexpr std::chrono::seconds kRemoveTimeout{2};
+
+  static Error named(const Error& error) { return {error.kind, "--port-file: " + error.message}; }
+
+  std::string path_;
+  LeftBehindQueue disk_{2};
+};
 
 /// Declares the options of a command that listens; the port is left in `port` as a text.
 void declare(CommandOptions& command, const Listener& listener, ListenOptions& options,
@@ -113,15 +154,20 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
     log::info("{} received", strsignal(signal));
     stopped = true;
   });
-  if (!options.port_file.empty())
-    if (const auto written = write_port_file(options.port_file, *port); !written)
-      return written.error();
-  stage.out.write("listening on " + endpoint_text({*address, *port}) + "\n");
+  std::optional<PortFile> port_file;
+  if (!options.port_file.empty()) port_file.emplace(options.port_file);
+  stage.io.restart();
+  const auto is_stopped = [&] {
+    stage.io.poll();
+    return stopped;
+  };
+  if (port_file)
+    if (const auto written = port_file->write(*port, is_stopped); !written) return written.error();
+  if (!stopped) stage.out.write("listening on " + endpoint_text({*address, *port}) + "\n");
   stage.io.restart();
   while (!stopped) stage.io.run_one();
   *serving = false;
-  std::error_code ignored;
-  if (!options.port_file.empty()) std::filesystem::remove(options.port_file, ignored);
+  if (port_file) port_file->remove();
   return 0;
 }
 
@@ -165,8 +211,16 @@ Result<void> lock(Server& server, const ListenOptions& options, const asio::ip::
   auto folder = SecretFolder::open(options.secret_dir);
   if (!folder) return folder.error();
   const auto secrets = std::make_shared<SecretFolder>(std::move(*folder));
-  auto tls = TlsContext::for_coordinator(
-      [secrets](std::string_view identity) { return secrets->find(identity, Clock::now()); });
+  const auto disk = std::make_shared<LeftBehindQueue>(1);
+  auto tls = TlsContext::for_coordinator([secrets, disk](std::string_view identity) -> OptionalKey {
+    const std::function<Result<OptionalKey>()> find = [secrets, name = std::string{identity}] {
+      return Result<OptionalKey>{secrets->find(name, Clock::now())};
+    };
+    auto found = disk->answer_within<OptionalKey>(kSecretTimeout, find);
+    if (found) return std::move(*found);
+    log::warn("--secret-dir: a node is not let in: {}", found.error().message);
+    return std::nullopt;
+  });
   if (!tls) return tls.error();
   server.lock(std::move(*tls), handshake_threads(usable_cpus()));
   return {};

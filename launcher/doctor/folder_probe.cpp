@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
+#include "base/system/file_system.hpp"
 #include "launcher/doctor/bench/ms_since.hpp"
 #include "launcher/doctor/kernel_files.hpp"
 

@@ -211,25 +211,6 @@ std::string kernel_text(const fs::path& path) {
   return text.str();
 }
 
-std::string file_system_of(const std::string& path, const std::string& mounts) {
-  std::string type;
-  std::size_t longest = 0;
-  for (const std::string& line : split_lines(mounts)) {
-    std::istringstream words{line};
-    std::string word, point;
-    for (int i = 0; i < 5 && words >> word; ++i) point = word;
-    while (words >> word && word != "-") continue;
-    std::string file_system;
-    if (!(words >> file_system)) continue;
-    const bool below = point == "/" || path == point || path.starts_with(point + "/");
-    if (below && point.size() >= longest) {
-      longest = point.size();
-      type = file_system;
-    }
-  }
-  return type;
-}
-
 ProcessesLook look_at_processes(const std::filesystem::path& root) {
   ProcessesLook look;
   std::istringstream uptime{kernel_text(root / "proc/uptime")};

@@ -14,10 +14,6 @@ void read_kernel_files(const std::filesystem::path& root, NodeReading& reading);
 /// Looks at the processes below `root`/proc that may be seen, but for this one.
 ProcessesLook look_at_processes(const std::filesystem::path& root);
 
-/// Returns the type of the file system that `path` lies on, "" if that is not known; `mounts` is
-/// the text of /proc/self/mountinfo (proc(5)).
-std::string file_system_of(const std::string& path, const std::string& mounts);
-
 /// Returns the text of a file of the kernel; "" if it cannot be read.
 std::string kernel_text(const std::filesystem::path& path);
 

@@ -27,7 +27,7 @@
 #include "launcher/run/node_facts.hpp"
 #include "launcher/run/own_coordinator.hpp"
 #include "launcher/run/report_writer.hpp"
-#include "launcher/run/run_directory.hpp"
+#include "launcher/run/run_folders.hpp"
 #include "launcher/run/run_recorder.hpp"
 #include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
@@ -45,30 +45,6 @@ std::size_t files_for_workers(const LaunchSpec& spec) {
   const bool local = spec.rules.store == StoreAt::kLocal;
   return (kFilesPerWorker + (local ? kStoreFilesPerWorker : 0)) *
          static_cast<std::size_t>(spec.workers);
-}
-
-/// The first in which one may write. Where there is none, the error is about the first of all.
-std::string temporary_directory(const EnvironmentLookup& environment) {
-  const std::vector<std::string> folders = temporary_folders(environment);
-  const auto writable = std::ranges::find_if(
-      folders, [](const auto& folder) { return access(folder.c_str(), W_OK | X_OK) == 0; });
-  return writable != folders.end() ? *writable : folders.front();
-}
-
-/// Makes it in --log-dir, which the user looks into, else in the temporary directory. Nothing stays
-/// there that nobody has asked for.
-Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& run_id,
-                                        const EnvironmentLookup& environment) {
-  const bool wanted = !logs.directory.empty();
-  auto directory = wanted ? RunDirectory::make(logs.directory, run_id)
-                          : RunDirectory::make(temporary_directory(environment), "ddprun");
-  if (!directory)
-    return Error{directory.error().kind, (wanted ? "--log-dir: " : "for error files (TMPDIR): ") +
-                                             directory.error().message};
-  if (wanted || wants_log_files(logs)) directory->keep();
-  if (!wanted && wants_log_files(logs))
-    log::warn("log files are in {} (--log-dir chooses another place)", directory->path().string());
-  return directory;
 }
 
 void say_where(const RunFacts& run) {
@@ -121,9 +97,10 @@ class Run {
     node_.run.host = host_name();
     node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
     // A folder of the user's may hang. Nothing is there yet that a signal would leave behind.
+    await_folders(spec_, environment_);
     if (const auto opened = open_event_log(); !opened) return opened.error();
-    const bool has_log_dir = !spec_.logs.directory.empty();
-    if (has_log_dir)
+    const bool has_logs = !spec_.logs.directory.empty() || wants_log_files(spec_.logs);
+    if (has_logs)
       if (auto made = make_directory(); !made) return made;
     hold_signals();
     node_.mark = fresh_id();
@@ -131,7 +108,7 @@ class Run {
     node_.guardian = guardian_->pid();
     make_watch_folder();
     make_timer_pipe();
-    return has_log_dir ? Result<void>{} : make_directory();
+    return has_logs ? Result<void>{} : make_directory();
   }
 
   /// Serves the coordinator, or takes it to be elsewhere.
@@ -333,7 +310,7 @@ class Run {
   /// Without it the job runs as well.
   void make_watch_folder() {
     if (!spec_.introspection) return;
-    auto made = WatchFolder::make(temporary_directory(environment_));
+    auto made = WatchFolder::make(private_directory(environment_));
     if (!made) return log::info("no looks into workers: {}", made.error().message);
     watch_folder_.emplace(std::move(*made));
     node_.watch_folder = watch_folder_->path();
@@ -344,7 +321,7 @@ class Run {
   void make_timer_pipe() {
     if (environment_(kFileTimerVariable) != "1") return;
     auto made = TimerPipe::make(io_.get_executor(), environment_(kTimerFileVariable).value_or(""),
-                                temporary_directory(environment_));
+                                private_directory(environment_));
     if (!made) return log::warn("workers cannot set timers: {}", made.error().message);
     timer_pipe_ = std::move(*made);
     node_.timer_pipe = timer_pipe_->path();

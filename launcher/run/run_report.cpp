@@ -1,12 +1,15 @@
 #include "launcher/run/run_report.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 
 #include "agent/reports/report_text.hpp"
 #include "base/log.hpp"
 #include "base/rank_list.hpp"
+#include "base/system/left_behind_queue.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/verdict/causes.hpp"
 #include "rendezvous/verdict/sentences.hpp"
@@ -14,6 +17,8 @@
 namespace ddprun {
 
 namespace {
+
+constexpr std::chrono::seconds kCopyTimeout{2};
 
 /// The worker of the cause, if the job ended with its failure.
 std::optional<WorkerFailure> worker_of(const EndJob& job, const Verdict& verdict) {
@@ -205,9 +210,16 @@ void report_end(const AgentEnd& end, const JobReport& report, const EndFacts& fa
 void hand_up_error_file(const WorkerFailure& failure, const EnvironmentLookup& environment) {
   const auto wanted = environment("TORCHELASTIC_ERROR_FILE");
   if (!wanted || wanted->empty() || failure.error_file.empty()) return;
-  std::error_code ignored;  // a copy that fails is no failure of the job
-  std::filesystem::copy_file(failure.error_file, *wanted,
-                             std::filesystem::copy_options::overwrite_existing, ignored);
+  // A copy that fails is no failure of the job.
+  const std::function<Result<void>()> copy = [from = failure.error_file, to = *wanted] {
+    std::error_code ignored;
+    std::filesystem::copy_file(from, to, std::filesystem::copy_options::overwrite_existing,
+                               ignored);
+    return Result<void>{};
+  };
+  LeftBehindQueue disk{1};
+  if (const auto copied = disk.answer_within<void>(kCopyTimeout, copy); !copied)
+    log::warn("the error file is not copied to {}: {}", *wanted, copied.error().message);
 }
 
 }  // namespace ddprun

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/system/file_system.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
 
@@ -59,11 +60,12 @@ bool is_private(const struct stat& what) {
   return is_own(what) && S_ISDIR(what.st_mode) && (what.st_mode & 077) == 0;
 }
 
-/// XDG_RUNTIME_DIR, if it is a folder of this user's own: after su(1) it is another's.
+/// XDG_RUNTIME_DIR, if it is a folder of this user's own: after su(1) it is another's. One that a
+/// server has may not answer.
 std::string runtime_folder(const EnvironmentLookup& environment) {
   const std::string folder = environment("XDG_RUNTIME_DIR").value_or("");
   struct stat what {};
-  const bool usable = !folder.empty() && ::stat(folder.c_str(), &what) == 0 &&
+  const bool usable = !folder.empty() && !is_served(folder) && ::stat(folder.c_str(), &what) == 0 &&
                       S_ISDIR(what.st_mode) && is_own(what);
   return usable ? folder + "/ddprun" : "";
 }
@@ -79,7 +81,7 @@ std::vector<fs::path> bases(const EnvironmentLookup& environment) {
     if (std::ranges::find(all, base) == all.end()) all.push_back(base);
   };
   if (const std::string base = runtime_folder(environment); !base.empty()) add(base);
-  for (const std::string& temporary : temporary_folders(environment)) add(in_folder(temporary));
+  for (const std::string& temporary : private_folders(environment)) add(in_folder(temporary));
   return all;
 }
 

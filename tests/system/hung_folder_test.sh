@@ -35,6 +35,25 @@ for option in --log-dir="$scratch/hung" --event-log="$scratch/hung/events"; do
   with server timeout 5 "$DDPRUN" "$option" --no-python true
   [ "$code" = 124 ] || fail "exit code $code, expected 124: $option"
 done
+# The folders of variables, which are used while signals are held, and files that another program gets.
+job=("$DDPRUN" --no-python)
+for variable in TMPDIR XDG_RUNTIME_DIR; do
+  with server env "$variable=$scratch/hung" "${job[@]}" true
+  [ "$code" = 0 ] || fail "exit code $code of a job where $variable hangs"
+done
+with server env TORCHELASTIC_ENABLE_FILE_TIMER=1 "TORCHELASTIC_TIMER_FILE=$scratch/hung/pipe" timeout 2 "${job[@]}" true
+[ "$code" = 124 ] || fail "exit code $code, expected 124: a pipe of timers"
+with server timeout 2 "${job[@]}" --nnodes 1:2 --rdzv-backend etcd-v2 --rdzv-endpoint 127.0.0.1:1 \
+  --rdzv-conf "protocol=https,cacert=$scratch/hung/ca" true
+[ "$code" = 124 ] || fail "exit code $code, expected 124: certificates"
+with server timeout 2 "$DDPRUN" server --host 127.0.0.1 --port 0 --port-file "$scratch/hung/port"
+[ "$code" = 124 ] || fail "exit code $code, expected 124: a server"
+# shellcheck disable=SC2016
+with server env "TORCHELASTIC_ERROR_FILE=$scratch/hung/error" "${job[@]}" sh -c '
+  echo "{\"message\": \"recorded\"}" >"$TORCHELASTIC_ERROR_FILE"; exit 3'
+[ "$code" = 3 ] || fail "exit code $code, expected 3"
+says out "the error file is not copied to $scratch/hung/error: no answer within 2 s"
+
 with server "$DDPRUN" --report-file "$scratch/hung/report.json" --no-python true
 [ "$code" = 0 ] || fail "exit code $code of a job whose report cannot be written"
 says out "the report is not written: no answer within 2 s from $scratch/hung/report.json"

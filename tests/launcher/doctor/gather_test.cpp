@@ -120,17 +120,6 @@ TEST_CASE_METHOD(KernelCopy, "devices and capabilities are read from the kernel'
   CHECK_FALSE(read.limits.may_exceed_processes);
 }
 
-TEST_CASE("the file system of a path is that of the innermost mount") {
-  const std::string mounts =
-      "22 1 8:1 / / rw - ext4 /dev/a rw\n"
-      "23 22 0:5 / /home rw,nosuid shared:1 - nfs4 server:/home rw\n"
-      "24 22 0:6 / /home2 rw - xfs /dev/b rw\n";
-  CHECK(file_system_of("/home/ada/run", mounts) == "nfs4");
-  CHECK(file_system_of("/home", mounts) == "nfs4");
-  CHECK(file_system_of("/homeless", mounts) == "ext4");
-  CHECK(file_system_of("/", "").empty());
-}
-
 TEST_CASE("a folder that a job would make is tried by the one around it") {
   const ScratchFolder scratch;
   const FolderReading folder = probe_folder("logs", scratch / "not/yet/there");
