@@ -11,6 +11,7 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kProcessesMax = 4096;
+constexpr std::size_t kGenerationsMax = 64;  // nobody is so many processes above another one
 /// One of the flags in /proc/PID/stat, which are those of include/linux/sched.h.
 constexpr unsigned long kExiting = 0x4;
 
@@ -113,6 +114,16 @@ std::vector<ProcessFacts> read_process_tree(pid_t pid) {
   return processes;
 }
 
+std::vector<pid_t> read_lineage(pid_t pid) {
+  std::vector<pid_t> lineage;
+  while (pid > 1 && lineage.size() < kGenerationsMax) {
+    lineage.push_back(pid);
+    const auto facts = read_process(pid);
+    pid = facts ? facts->parent : 0;
+  }
+  return lineage;
+}
+
 ThreadTimes read_main_thread_times(pid_t pid) {
   std::istringstream text{read_proc_file(folder_of(pid) + "/schedstat")};
   std::int64_t ran_ns = 0;
@@ -128,6 +139,12 @@ std::string read_wait_channel(pid_t pid) {
 }
 
 bool handles_signal(pid_t pid, int signal) { return is_in_mask(pid, "SigCgt:", signal); }
+
+/// While a process is in sigwait(3), the kernel does not count the signal as blocked.
+bool awaits_signal(pid_t pid, int signal) {
+  return is_in_mask(pid, "SigBlk:", signal) ||
+         read_wait_channel(pid).find("sigtimedwait") != std::string::npos;
+}
 
 bool ignores_signal(pid_t pid, int signal) { return is_in_mask(pid, "SigIgn:", signal); }
 

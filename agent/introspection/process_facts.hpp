@@ -38,6 +38,9 @@ bool is_ending(pid_t pid);
 /// A process and all below it, the process first; empty when it has ended. At most 4096 of them.
 std::vector<ProcessFacts> read_process_tree(pid_t pid);
 
+/// The process and those above it, the nearest first.
+std::vector<pid_t> read_lineage(pid_t pid);
+
 /// The times of a process's main thread; 0 where the kernel does not tell (/proc/PID/schedstat,
 /// https://docs.kernel.org/scheduler/sched-stats.html).
 struct ThreadTimes {
@@ -52,6 +55,9 @@ std::string read_wait_channel(pid_t pid);
 
 /// Whether the process has a handler for the signal.
 bool handles_signal(pid_t pid, int signal);
+
+/// Whether the process blocks the signal, to take it by sigwait(3) or signalfd(2).
+bool awaits_signal(pid_t pid, int signal);
 
 /// Whether the process ignores the signal, as the jobs do that a script starts with `&`.
 bool ignores_signal(pid_t pid, int signal);

@@ -32,27 +32,35 @@ asio::awaitable<void> Leftovers::end(Spared spared, bool at_once) {
               kSweepTimeout.count() / 1000);
   kills_ = false;
   spared_ = nullptr;
+  told_.clear();
 }
 
+/// When one of them has ended, those below it are children of this process, and have to be told.
 asio::awaitable<void> Leftovers::let_end() {
   const std::function<bool()> is_over = [this] { return kills_; };
-  co_await await_descendants(Clock::now() + kEndsByItself, spared_, is_over);
-  if (kills_) co_return;
-  tell();
-  co_await await_descendants(TimePoint::max(), spared_, is_over);
+  for (;;) {
+    co_await await_descendants(Clock::now() + kEndsByItself, spared_, is_over);
+    if (kills_ || children_but(spared_()).empty()) co_return;
+    tell();
+  }
 }
 
-/// Those that have been told already go on with what they do about it. One that has no handler has
-/// missed it, or it would not be alive: a shell forgets the signal that comes while it forks.
-void Leftovers::tell() const {
+/// Those that have been told already go on with what they do about it. One that takes no notice of
+/// the signal has missed it, or it would not be alive: a shell forgets the one that comes while it
+/// forks.
+void Leftovers::tell() {
   std::string names;
   for (const pid_t pid : children_but(spared_())) {
+    if (std::ranges::count(told_, pid) > 0) continue;
+    told_.push_back(pid);
     const pid_t group = getpgid(pid);
     const bool was_told = std::ranges::count(told_groups_, group) > 0;
-    if (was_told && handles_signal(pid, SIGTERM)) continue;
+    const bool takes_it = handles_signal(pid, SIGTERM) || awaits_signal(pid, SIGTERM);
+    if (was_told && takes_it) continue;
     if (const auto facts = read_process(pid); facts && !was_told && names.size() < kNamesMax)
       names += (names.empty() ? "" : ", ") + std::to_string(pid) + " (" + facts->name + ")";
     kill(group == pid ? -pid : pid, SIGTERM);
+    if (group == pid) told_groups_.push_back(pid);
   }
   if (!names.empty()) log::warn("workers have left processes behind, which get SIGTERM: {}", names);
 }

@@ -18,7 +18,10 @@ class Leftovers {
   using Spared = std::function<std::vector<pid_t>()>;
 
   /// Nobody of the round that begins has been told to end.
-  void begin_round() { told_groups_.clear(); }
+  void begin_round() {
+    told_groups_.clear();
+    told_.clear();
+  }
   /// That process group has got SIGTERM, so no process of it that handles it gets another one.
   void note_told(pid_t group) { told_groups_.push_back(group); }
 
@@ -36,10 +39,11 @@ class Leftovers {
 
  private:
   asio::awaitable<void> let_end();
-  void tell() const;
+  void tell();
 
   std::vector<pid_t> told_groups_;
-  Spared spared_;  // empty: no end() is under way
+  std::vector<pid_t> told_;  // by tell(), or they go on with what they do about what they were told
+  Spared spared_;            // empty: no end() is under way
   bool kills_ = false;
 };
 

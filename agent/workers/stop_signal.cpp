@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,16 @@ bool is_shell(pid_t pid) {
   constexpr std::string_view kShells[] = {"sh", "bash", "dash", "ash", "ksh", "zsh"};
   const auto facts = read_process(pid);
   return facts && std::ranges::count(kShells, facts->name) > 0;
+}
+
+/// timeout(1) of coreutils hands a signal on to all of its group. With --foreground it does not.
+bool tells_group(pid_t pid) {
+  const auto facts = read_process(pid);
+  if (!facts || facts->name != "timeout") return false;
+  using namespace std::string_view_literals;
+  const std::string words = read_proc_file("/proc/" + std::to_string(pid) + "/cmdline");
+  return words.find("\0--foreground\0"sv) == std::string::npos &&
+         words.find("\0-f\0"sv) == std::string::npos;
 }
 
 /// The processes that handle the signal, of a worker and all below it, without those below them: a
@@ -40,6 +51,10 @@ std::vector<pid_t> topmost_handlers(pid_t worker, int signal) {
 bool tell_to_end(const ChildProcess& worker, int signal) {
   const pid_t pid = worker.pid();
   if (signal == SIGINT && ignores_signal(pid, SIGINT)) signal = SIGTERM;
+  if (!worker.has_ended() && tells_group(pid)) {
+    worker.signal(signal);
+    return signal == SIGTERM;
+  }
   const bool saves = signal == SIGTERM && !worker.has_ended() && handles_signal(pid, SIGTERM);
   if (saves && !is_shell(pid)) {
     worker.signal(signal);

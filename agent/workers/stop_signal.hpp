@@ -7,8 +7,9 @@ namespace ddprun {
 
 /// Sends the signal to the group of the worker, also when the worker has ended. But one with a
 /// handler for SIGTERM gets that alone: it saves what it has, and may need its children for that.
-/// One that ignores SIGINT, as jobs do that a script has started with `&`, gets SIGTERM in its
-/// place. Returns whether all of the group has got SIGTERM.
+/// timeout(1), which hands signals on, gets every one alone. One that ignores SIGINT, as jobs do
+/// that a script has started with `&`, gets SIGTERM in its place. Returns whether all of the group
+/// has got SIGTERM.
 bool tell_to_end(const ChildProcess& worker, int signal);
 
 /// Sends the signal that asks for a checkpoint to the worker. Where that one has no handler for it,

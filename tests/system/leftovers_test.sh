@@ -79,7 +79,8 @@ child = multiprocessing.Process(target=serve, args=[theirs], daemon=True)
 if os.environ["HOW"] == "alone":
     child.start()
 def save(*_):
-    time.sleep(1)  # longer than what ends by itself has
+    print("begins to save", flush=True)
+    time.sleep(float(os.environ.get("SECONDS_TO_SAVE", 1)))  # longer than what ends by itself has
     if child.pid:
         ours.send(True)
         print("the child is", ours.recv(), flush=True)
@@ -97,11 +98,36 @@ saves() { # COMMAND...
   kill -TERM "$pid"
   ends 143
   says out saved
+  [ "$(grep -c "begins to save" "$scratch/out")" = 1 ] || fail "it was told twice to save: $*"
 }
 export HOW=wrapped
 saves bash -c "python3 $scratch/saves.py; exit \$?"
 saves bash -c "bash -c 'python3 $scratch/saves.py; exit \$?'; exit \$?"
 saves timeout 60 bash -c "python3 $scratch/saves.py; exit \$?"
+# Below one that hands signals on, and takes them without a handler, as tini(1) does.
+cat >"$scratch/init.py" <<'PY'
+import os, signal, sys
+signals = [signal.SIGTERM, signal.SIGCHLD]
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+child = os.fork()
+if child == 0:
+    os.setpgid(0, 0)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
+    os.execvp(sys.argv[1], sys.argv[1:])
+while signal.sigwait(signals) == signal.SIGTERM:
+    os.kill(child, signal.SIGTERM)
+PY
+saves bash -c "python3 $scratch/init.py python3 $scratch/saves.py; exit \$?"
+# Below a wrapper and a shell, when the wrapper has ended by itself: the shell is told, and then what is below it.
+SECONDS_TO_SAVE=0.3 start --standalone --no-python python3 -c "
+import subprocess, sys
+subprocess.Popen(['bash', '-c', 'python3 $scratch/saves.py; exit 1'])
+sys.stdin = open('$go')
+sys.stdin.readline()"
+wait_ready 1
+echo go >"$go"
+ends 0
+says out saved
 export HOW=alone
 saves python3 "$scratch/saves.py"
 says out "the child is here"
