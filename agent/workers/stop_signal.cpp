@@ -67,7 +67,6 @@ bool tell_to_end(const ChildProcess& worker, int signal) {
 bool ask_for_checkpoint(const ChildProcess& worker, int signal) {
   const std::vector<pid_t> handlers = topmost_handlers(worker.pid(), signal);
   for (const pid_t pid : handlers) kill(pid, signal);
-  if (handlers.empty()) worker.signal(signal);
   return !handlers.empty();
 }
 

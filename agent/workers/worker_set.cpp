@@ -287,12 +287,9 @@ void WorkerSet::signal(int number, bool to_stop) {
 void WorkerSet::kill(const std::vector<int>& local_ranks) {
   for (const auto& worker : workers_) {
     if (std::ranges::count(local_ranks, worker->local_rank) == 0) continue;
-    if (worker->ended()) {
-      Leftovers::kill_group(worker->process.pid());
-    } else {
-      note_told(*worker, SIGKILL);
-      worker->process.signal_group(SIGKILL);
-    }
+    if (!worker->ended()) note_told(*worker, SIGKILL);
+    worker->ended() ? Leftovers::kill_group(worker->process.pid())
+                    : worker->process.signal_group(SIGKILL);
   }
 }
 
@@ -302,9 +299,10 @@ void WorkerSet::ask_for_checkpoint(int signal) {
   for (const auto& worker : workers_) {
     if (worker->ended()) continue;
     note_told(*worker, signal);
-    if (!ddprun::ask_for_checkpoint(worker->process, signal))
-      log::warn("rank {} has no handler for {}, and may end without a checkpoint",
-                rank_of(round_, worker->local_rank), signal_name(signal));
+    if (ddprun::ask_for_checkpoint(worker->process, signal)) continue;
+    log::warn("rank {} has no handler for {}, so it gets SIGTERM, and may end without a checkpoint",
+              rank_of(round_, worker->local_rank), signal_name(signal));
+    if (tell_to_end(worker->process, SIGTERM)) leftovers_.note_told(worker->process.pid());
   }
 }
 

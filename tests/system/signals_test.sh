@@ -100,9 +100,15 @@ for wrapper in "" "bash -c 'python3 $scratch/asked.py; exit \$?'; exit \$?"; do
   ends 85
   [ "$(grep -c saved "$scratch/out")" = 1 ] || fail "not one process has saved"
 done
+# One that saves on SIGTERM alone does so.
+start --standalone --preempt-signal USR1 --no-python sh -c 'trap "echo saved; exit 0" TERM; echo here >"$ready"; while :; do sleep 1000 & wait; done'
+wait_ready 1
+kill -USR1 "$pid"
+ends 85
+says out saved
 start --standalone --preempt-signal USR1 --no-python sleep 1000
 until_true 60 "the worker" pgrep -P "$pid" -x sleep
 kill -USR1 "$pid"
 ends 85
-says err "rank 0 has no handler for SIGUSR1, and may end without a checkpoint"
+says err "rank 0 has no handler for SIGUSR1, so it gets SIGTERM, and may end without a checkpoint"
 nothing_left
