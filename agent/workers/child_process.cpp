@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -182,8 +183,8 @@ void start_and_watch(ChildPlan& plan, Started& started) {
   if (started.error_number != 0) return;
   started.pidfd = watch_child(started.pid);
   if (started.pidfd >= 0) return;
-  started.error_number = errno;
-  kill(started.pid, SIGKILL);
+  started.error_number = errno;  // ESRCH: it has been killed, and reaped by who did it
+  if (errno != ESRCH) kill(started.pid, SIGKILL);
 }
 
 /// Starts one child. It touches nothing but its arguments, so any thread may call it.
@@ -207,6 +208,14 @@ Started start(const NewChild& child) {
   return started;
 }
 
+/// Ends one that nobody wants.
+void put_down(const Started& started) {
+  if (started.error_number != 0 || started.pidfd < 0) return;
+  kill(-started.pid, SIGKILL);
+  waitid(P_PID, static_cast<id_t>(started.pid), nullptr, WEXITED);
+  close(started.pidfd);
+}
+
 ExitStatus exit_status(const siginfo_t& info) {
   if (info.si_code == CLD_EXITED) return {.code = info.si_status};
   return {.signal = info.si_status, .core_dumped = info.si_code == CLD_DUMPED};
@@ -224,6 +233,60 @@ std::vector<Result<ChildProcess>> ChildProcess::spawn(const asio::any_io_executo
   for (std::size_t i = 0; i < children.size(); ++i)
     processes.push_back(adopt(executor, children[i].command.program, started[i]));
   return processes;
+}
+
+std::vector<Result<ChildProcess>> stopped_before(std::size_t children) {
+  std::vector<Result<ChildProcess>> processes;
+  for (std::size_t i = 0; i < children; ++i)
+    processes.emplace_back(Error{Error::Kind::kUnavailable, "stopped before it was started"});
+  return processes;
+}
+
+struct SlowSpawn::State {
+  const std::vector<NewChild> children;
+  std::mutex mutex;
+  std::vector<Started> started;
+  bool unwanted = false;
+
+  bool is_unwanted() {
+    const std::lock_guard lock{mutex};
+    return unwanted;
+  }
+  void start_one(int i) {
+    if (is_unwanted()) return;
+    const Started one = start(children[i]);
+    const std::lock_guard lock{mutex};
+    unwanted ? put_down(one) : void(started[i] = one);
+  }
+};
+
+SlowSpawn::SlowSpawn(std::vector<NewChild> children)
+    : state_{new State{.children = std::move(children), .mutex = {}, .started = {}}} {
+  state_->started.resize(state_->children.size());
+}
+
+std::size_t SlowSpawn::count() const { return state_->children.size(); }
+
+const std::string& SlowSpawn::program() const { return state_->children.front().command.program; }
+
+void SlowSpawn::begin(SpawnPool& pool) {
+  const auto count = static_cast<int>(state_->children.size());
+  batch_ = pool.begin(count, [state = state_](int i) { state->start_one(i); });
+}
+
+std::vector<Result<ChildProcess>> SlowSpawn::take(const asio::any_io_executor& executor) {
+  std::vector<Result<ChildProcess>> processes;
+  processes.reserve(state_->children.size());
+  for (std::size_t i = 0; i < state_->children.size(); ++i)
+    processes.push_back(
+        ChildProcess::adopt(executor, state_->children[i].command.program, state_->started[i]));
+  return processes;
+}
+
+void SlowSpawn::give_up() {
+  const std::lock_guard lock{state_->mutex};
+  state_->unwanted = true;
+  for (const Started& one : state_->started) put_down(one);
 }
 
 /// Turns what became of a start into the process, or into the reason why its program does not run.

@@ -9,6 +9,9 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "agent/workers/spawn_pool.hpp"
@@ -83,8 +86,40 @@ class ChildProcess {
                                     const std::string& program, const Started& started);
   ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd);
 
+  friend class SlowSpawn;
+
   pid_t pid_;
   asio::posix::stream_descriptor pidfd_;
+};
+
+/// What becomes of so many that were wanted no more before they began.
+std::vector<Result<ChildProcess>> stopped_before(std::size_t children);
+
+/// A spawn() that may take for ever, because the program is on a disk that hangs: until a child has
+/// it, the thread that starts the child sleeps.
+class SlowSpawn {
+ public:
+  explicit SlowSpawn(std::vector<NewChild> children);
+
+  std::size_t count() const;
+  /// The program of the first, for messages.
+  const std::string& program() const;
+
+  /// Has the pool start them.
+  void begin(SpawnPool& pool);
+  bool done_within(std::chrono::milliseconds at_most) { return batch_->done_within(at_most); }
+  void wait() { batch_->wait(); }
+
+  /// When it is done: what ChildProcess::spawn() returns.
+  std::vector<Result<ChildProcess>> take(const asio::any_io_executor& executor);
+
+  /// Nobody wants them: those that run are killed, and so are those that will yet.
+  void give_up();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // with the pool
+  std::shared_ptr<SpawnPool::Batch> batch_;
 };
 
 }  // namespace ddprun

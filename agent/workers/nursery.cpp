@@ -88,13 +88,6 @@ bool send_packet(int socket, std::string& packet, ChildStreams streams, int gate
   return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
-std::vector<Result<ChildProcess>> stopped_before(std::size_t workers) {
-  std::vector<Result<ChildProcess>> processes;
-  for (std::size_t i = 0; i < workers; ++i)
-    processes.emplace_back(Error{Error::Kind::kUnavailable, "stopped before it was started"});
-  return processes;
-}
-
 }  // namespace
 
 struct Nursery::Process {

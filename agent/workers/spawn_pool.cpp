@@ -1,57 +1,86 @@
 #include "agent/workers/spawn_pool.hpp"
 
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <system_error>
+#include <utility>
 
 #include "base/system/no_signals.hpp"
 
 namespace ddprun {
 
-SpawnPool::SpawnPool(int threads) : size_{std::max(1, threads)} {}
+struct SpawnPool::Batch::Shared {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::shared_ptr<Batch>> waiting;  // batches of which something is to be begun
+  int busy = 0;                                // threads that work
+  bool ending = false;
+
+  void serve() {
+    std::unique_lock lock{mutex};
+    for (;;) {
+      changed.wait(lock, [this] { return ending || !waiting.empty(); });
+      if (ending) return;
+      const std::shared_ptr<Batch> batch = waiting.front();
+      const int mine = batch->next_++;
+      if (batch->next_ == batch->count_) waiting.pop_front();
+      ++busy;
+      lock.unlock();
+      batch->work_(mine);
+      lock.lock();
+      --busy;
+      if (++batch->done_ == batch->count_) changed.notify_all();
+    }
+  }
+};
+
+SpawnPool::SpawnPool(int threads)
+    : size_{std::max(1, threads)}, shared_{std::make_shared<Batch::Shared>()} {}
 
 SpawnPool::~SpawnPool() {
-  {
-    const std::lock_guard lock{mutex_};
-    ending_ = true;
-  }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  std::unique_lock lock{shared_->mutex};
+  shared_->ending = true;
+  const bool hangs = shared_->busy > 0;
+  lock.unlock();
+  shared_->changed.notify_all();
+  for (std::thread& thread : threads_) hangs ? thread.detach() : thread.join();
 }
 
 void SpawnPool::for_each(int count, const std::function<void(int)>& work) {
-  if (threads_.empty()) begin();
-  if (threads_.empty()) {
-    for (int i = 0; i < count; ++i) work(i);
-    return;
-  }
-  std::unique_lock lock{mutex_};
-  work_ = &work;
-  next_ = 0;
-  done_ = 0;
-  count_ = count;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return done_ == count_; });
+  begin(count, work)->wait();
 }
 
-void SpawnPool::begin() try {
+std::shared_ptr<SpawnPool::Batch> SpawnPool::begin(int count, std::function<void(int)> work) {
+  auto batch = std::make_shared<Batch>();
+  batch->shared_ = shared_;
+  batch->work_ = std::move(work);
+  batch->count_ = count;
+  if (threads_.empty()) begin_threads();
+  if (threads_.empty())
+    for (; batch->done_ < count; ++batch->done_) batch->work_(batch->done_);
+  const std::lock_guard lock{shared_->mutex};
+  if (batch->done_ < count) shared_->waiting.push_back(batch);
+  shared_->changed.notify_all();
+  return batch;
+}
+
+bool SpawnPool::Batch::done_within(std::chrono::milliseconds at_most) {
+  std::unique_lock lock{shared_->mutex};
+  return shared_->changed.wait_for(lock, at_most, [this] { return done_ == count_; });
+}
+
+void SpawnPool::Batch::wait() {
+  std::unique_lock lock{shared_->mutex};
+  shared_->changed.wait(lock, [this] { return done_ == count_; });
+}
+
+void SpawnPool::begin_threads() try {
   const NoSignals inherited;
-  for (int i = 0; i < size_; ++i) threads_.emplace_back([this] { serve(); });
+  for (int i = 0; i < size_; ++i) threads_.emplace_back([shared = shared_] { shared->serve(); });
 } catch (const std::system_error&) {
   // The user's limit of processes is near (RLIMIT_NPROC): workers may be all that it allows.
-}
-
-void SpawnPool::serve() {
-  std::unique_lock lock{mutex_};
-  for (;;) {
-    changed_.wait(lock, [this] { return ending_ || next_ < count_; });
-    if (ending_) return;
-    const int mine = next_++;
-    const std::function<void(int)>& work = *work_;
-    lock.unlock();
-    work(mine);
-    lock.lock();
-    if (++done_ == count_) changed_.notify_all();
-  }
 }
 
 }  // namespace ddprun

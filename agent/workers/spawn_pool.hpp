@@ -2,14 +2,15 @@
 // once.
 //
 // A thread that starts a process sleeps until that executes its program (vfork(2)), most of a
-// millisecond; one after the other, the workers of a big node would wait for each other.
+// millisecond; one after the other, the workers of a big node would wait for each other. Where the
+// program is on a disk that hangs, it sleeps for ever: then the threads are left behind.
 // A process that asked for a death signal gets it when the *thread* that started it ends
 // (prctl(2)): the pool has to live as long as what it has started.
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -28,18 +29,31 @@ class SpawnPool {
   /// are done. `work` does not throw.
   void for_each(int count, const std::function<void(int)>& work);
 
+  /// Work that has been begun; it may outlive the pool.
+  class Batch {
+   public:
+    /// Waits until all of it is done, but no longer than that. Returns whether it is.
+    bool done_within(std::chrono::milliseconds at_most);
+    /// Waits for ever.
+    void wait();
+
+   private:
+    friend class SpawnPool;
+    struct Shared;
+    std::shared_ptr<Shared> shared_;
+    std::function<void(int)> work_;
+    int count_ = 0, next_ = 0, done_ = 0;
+  };
+
+  /// Begins what for_each() does, behind all that was begun before. All that `work` touches has to
+  /// belong to it.
+  std::shared_ptr<Batch> begin(int count, std::function<void(int)> work);
+
  private:
-  void begin();
-  void serve();
+  void begin_threads();
 
   const int size_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  const std::function<void(int)>* work_ = nullptr;
-  int next_ = 0;
-  int count_ = 0;
-  int done_ = 0;
-  bool ending_ = false;
+  std::shared_ptr<Batch::Shared> shared_;  // with the threads, too
   std::vector<std::thread> threads_;
 };
 

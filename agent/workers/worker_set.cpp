@@ -24,7 +24,6 @@ namespace ddprun {
 namespace {
 
 constexpr int kSpawnThreadsMax = 16;  // more would only wait for each other in the kernel
-constexpr int kGenerationsMax = 64;   // no worker is so many processes above one of its own
 bool is_alive(const auto& workers, int local_rank) {
   return std::ranges::any_of(workers, [&](const auto& worker) {
     return worker->local_rank == local_rank && !worker->ended();
@@ -58,12 +57,9 @@ void forget(auto& workers, const auto& is_gone) {
 
 /// The worker that the process is, or is below of; nullptr: there is none, or it has ended.
 auto* worker_above(const auto& workers, pid_t pid) {
-  for (int i = 0; i < kGenerationsMax && pid > 1; ++i) {
+  for (const pid_t above : read_lineage(pid))
     for (const auto& worker : workers)
-      if (worker->process.pid() == pid) return worker.get();
-    const auto facts = read_process(pid);
-    pid = facts ? facts->parent : 0;
-  }
+      if (worker->process.pid() == above) return worker.get();
   return decltype(workers.front().get()){nullptr};
 }
 
@@ -78,11 +74,11 @@ WorkerSet::WorkerSet(const asio::any_io_executor& executor, const LaunchSpec& sp
       exited_{std::move(exited)},
       files_{uses_log_folder(spec_.logs) ? LogWriter::make(executor_) : nullptr},
       evidence_{node_, std::move(oom), files_},
-      pool_{std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})} {}
+      spawner_{executor_, std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})} {}
 
 void WorkerSet::warm_up() {
   if (!spec_.warm) return;
-  nursery_ = std::make_unique<Nursery>(executor_, pool_, plan_nursery(spec_, node_));
+  nursery_ = std::make_unique<Nursery>(executor_, spawner_.pool(), plan_nursery(spec_, node_));
   nursery_->begin();
 }
 
@@ -112,13 +108,17 @@ std::vector<WorkerSet::Kept> WorkerSet::start(const StartRound& round, bool park
         {std::move(commands[local_rank]), {worker->out->worker_end(), worker->err->worker_end()}});
     fresh.push_back(std::move(*worker));
   }
+  Spawning spawn = [this](auto unwanted) { return spawner_.spawned(std::move(unwanted)); };
   if (nursery_) {
-    start_coroutine(executor_, start_warm(std::move(fresh), std::move(children)),
-                    report_failure("starting workers"));
+    spawn = [this, all = std::move(children)](auto unwanted) {
+      return nursery_->spawn(all, std::move(unwanted));
+    };
+  } else if (auto processes = spawner_.spawn_soon(std::move(children))) {
+    take_on_all(fresh, *processes);
     return kept;
   }
-  auto processes = ChildProcess::spawn(executor_, pool_, children);
-  take_on_all(fresh, processes);
+  start_coroutine(executor_, start_later(std::move(fresh), std::move(spawn)),
+                  report_failure("starting workers"));
   return kept;
 }
 
@@ -189,13 +189,11 @@ Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
   return NewWorker{local_rank, std::move(*out), std::move(*err)};
 }
 
-/// While the nursery forks, the workers may be told to stop, or the round may be swept away.
-asio::awaitable<void> WorkerSet::start_warm(std::vector<NewWorker> fresh,
-                                            std::vector<NewChild> children) {
+/// Until they run, the workers may be told to stop, or the round may be swept away.
+asio::awaitable<void> WorkerSet::start_later(std::vector<NewWorker> fresh, Spawning spawn) {
   const int start = starts_;
-  const auto unwanted = [this, start] { return stopping_ || start != starts_; };
   ++forking_;
-  auto processes = co_await nursery_->spawn(std::move(children), unwanted);
+  auto processes = co_await spawn([this, start] { return stopping_ || start != starts_; });
   --forking_;
   if (start != starts_) co_return;
   take_on_all(fresh, processes);
@@ -275,6 +273,7 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
 
 void WorkerSet::signal(int number, bool to_stop) {
   stopping_ = stopping_ || to_stop;
+  spawner_.look_again();
   if (nursery_) nursery_->look_again();
   for (const auto& worker : workers_) {
     if (!to_stop && !worker->ended()) worker->process.signal_group(number);
@@ -295,6 +294,7 @@ void WorkerSet::kill(const std::vector<int>& local_ranks) {
 
 void WorkerSet::ask_for_checkpoint(int signal) {
   stopping_ = true;
+  spawner_.look_again();
   if (nursery_) nursery_->look_again();  // a start that waits for imports is wanted no more
   for (const auto& worker : workers_) {
     if (worker->ended()) continue;
@@ -341,10 +341,9 @@ std::shared_ptr<OutputFeed> WorkerSet::follow(int rank, bool err) const {
 }
 
 WatchedProcess WorkerSet::process(int local_rank) const {
-  const auto worker = std::ranges::find(
-      workers_, local_rank, [](const std::shared_ptr<Worker>& w) { return w->local_rank; });
-  if (worker == workers_.end()) return {};
-  return {(*worker)->process.pid(), (*worker)->ending};
+  for (const auto& worker : workers_)
+    if (worker->local_rank == local_rank) return {worker->process.pid(), worker->ending};
+  return {};
 }
 
 void WorkerSet::resize_terminals() {
@@ -356,6 +355,7 @@ void WorkerSet::resize_terminals() {
 
 asio::awaitable<void> WorkerSet::sweep(bool keep, bool at_once) {
   ++starts_;
+  spawner_.look_again();
   const auto stays = [keep](const std::shared_ptr<Worker>& worker) {
     return keep && !worker->ended();
   };

@@ -30,7 +30,7 @@
 #include "agent/workers/leftovers.hpp"
 #include "agent/workers/nursery.hpp"
 #include "agent/workers/oom.hpp"
-#include "agent/workers/spawn_pool.hpp"
+#include "agent/workers/spawner.hpp"
 #include "agent/workers/worker_plan.hpp"
 #include "base/asio.hpp"
 #include "base/failure.hpp"
@@ -158,7 +158,10 @@ class WorkerSet {
   void begin_round(const StartRound& round);
   void make_folded_output();
   Result<NewWorker> open_output(int local_rank) const;
-  asio::awaitable<void> start_warm(std::vector<NewWorker> fresh, std::vector<NewChild> children);
+  /// Starts processes, and gives up as soon as nobody wants them.
+  using Spawning = std::function<asio::awaitable<std::vector<Result<ChildProcess>>>(
+      std::function<bool()> unwanted)>;
+  asio::awaitable<void> start_later(std::vector<NewWorker> fresh, Spawning spawn);
   void take_on_all(const std::vector<NewWorker>& fresh,
                    std::vector<Result<ChildProcess>>& processes);
   void announce(const NewWorker& worker, pid_t pid) const;
@@ -175,7 +178,7 @@ class WorkerSet {
   std::function<void()> started_ = [] {};
   std::shared_ptr<LogWriter> files_;  // for the folder of --log-dir; null: there is none
   EndEvidence evidence_;
-  SpawnPool pool_;
+  Spawner spawner_;
   std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way
   StartRound round_;                  // the last one
   std::vector<std::shared_ptr<Worker>> workers_;

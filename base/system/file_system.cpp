@@ -36,12 +36,16 @@ bool is_served_type(std::string_view type) {
   return std::ranges::count(kServed, type.substr(0, type.find('.'))) > 0;  // "fuse.sshfs"
 }
 
-bool is_served(const std::string& folder) {
+std::string mount_table() {
   std::ostringstream mounts;
   mounts << std::ifstream{"/proc/self/mountinfo"}.rdbuf();
+  return mounts.str();
+}
+
+bool is_served(const std::string& folder, const std::string& mounts) {
   std::string path = std::filesystem::absolute(folder).lexically_normal().string();
   if (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return is_served_type(file_system_of(path, mounts.str()));
+  return is_served_type(file_system_of(path, mounts));
 }
 
 }  // namespace ddprun

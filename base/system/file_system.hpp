@@ -14,8 +14,11 @@ std::string file_system_of(const std::string& path, const std::string& mounts);
 /// stop to do so.
 bool is_served_type(std::string_view type);
 
+/// The text of /proc/self/mountinfo.
+std::string mount_table();
+
 /// Whether that is so for the folder, as far as its path tells: a link is not seen through, for to
 /// look at it may be to touch what it leads to.
-bool is_served(const std::string& folder);
+bool is_served(const std::string& folder, const std::string& mounts);
 
 }  // namespace ddprun

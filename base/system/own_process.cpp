@@ -69,8 +69,11 @@ bool may_write_in(const std::string& folder) { return access(folder.c_str(), W_O
 
 std::vector<std::string> private_folders(const EnvironmentLookup& environment) {
   const std::vector<std::string> folders = temporary_folders(environment);
+  if (!environment("TMPDIR")) return folders;
   std::vector<std::string> local = folders;
-  std::erase_if(local, is_served);
+  std::erase_if(local, [mounts = mount_table()](const std::string& folder) {
+    return is_served(folder, mounts);
+  });
   return std::ranges::any_of(local, may_write_in) ? local : folders;
 }
 

@@ -65,8 +65,8 @@ bool is_private(const struct stat& what) {
 std::string runtime_folder(const EnvironmentLookup& environment) {
   const std::string folder = environment("XDG_RUNTIME_DIR").value_or("");
   struct stat what {};
-  const bool usable = !folder.empty() && !is_served(folder) && ::stat(folder.c_str(), &what) == 0 &&
-                      S_ISDIR(what.st_mode) && is_own(what);
+  const bool usable = !folder.empty() && !is_served(folder, mount_table()) &&
+                      ::stat(folder.c_str(), &what) == 0 && S_ISDIR(what.st_mode) && is_own(what);
   return usable ? folder + "/ddprun" : "";
 }
 

@@ -6,8 +6,10 @@
 #include <fstream>
 #include <thread>
 
+#include "base/descriptor.hpp"
 #include "tests/agent/probes.hpp"
 #include "tests/support/event_loop.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/pipe.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -243,6 +245,31 @@ TEST_CASE("consoles that share a wire frame what they write, each its own lines"
   CHECK(read_through(f, text.size() + std::string{"err shows {}"}.size()) ==
         "err shows {" + text + "}");
   CHECK(*room);
+}
+
+TEST_CASE("consoles that write to the same file keep the order of what they write") {
+  ScratchFolder folder;
+  const std::string path = (folder / "both").string();
+  EventLoop loop;
+  std::string expected;
+  {
+    const Descriptor first{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600)};
+    const Descriptor second{::open(path.c_str(), O_WRONLY | O_APPEND)};
+    Console out{loop.executor(), first.number()};
+    Console err{loop.executor(), second.number()};
+    for (int i = 0; i < 1000; ++i) {
+      const std::string line = std::to_string(i) + "\n";
+      (i % 3 == 0 ? err : out).write(line);
+      expected += line;
+    }
+    out.write(much(2 * Console::kQueueBytesMax));
+    expected += much(2 * Console::kQueueBytesMax);
+    const auto room = wait_for_room(loop, out);
+    loop.run_until([&] { return *room; }, "room for more");
+    out.flush_blocking();
+    err.flush_blocking();
+  }
+  CHECK(content(path) == expected);
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <memory>
 #include <mutex>
+#include <semaphore>
 #include <set>
 #include <thread>
 
@@ -12,6 +15,8 @@
 
 namespace ddprun {
 namespace {
+
+using namespace std::chrono_literals;
 
 TEST_CASE("SpawnPool does every piece of work once, again and again") {
   SpawnPool pool{4};
@@ -74,6 +79,31 @@ TEST_CASE("SpawnPool has one thread at least") {
 TEST_CASE("SpawnPool without work has no threads to wait for") {
   const SpawnPool pool{0};
   SUCCEED("it ended");
+}
+
+TEST_CASE(
+    "nobody waits for work that hangs, neither does what comes behind it nor the pool's end") {
+  struct Gate {
+    std::binary_semaphore opened{0};
+    std::atomic<int> passed = 0;
+  };
+  const auto gate = std::make_shared<Gate>();
+  std::shared_ptr<SpawnPool::Batch> hanging;
+  {
+    SpawnPool pool{2};
+    hanging = pool.begin(1, [gate](int) {
+      gate->opened.acquire();
+      ++gate->passed;
+    });
+    CHECK_FALSE(hanging->done_within(1ms));
+    std::atomic<int> calls = 0;
+    pool.for_each(3, [&](int) { ++calls; });
+    CHECK(calls == 3);
+  }
+  CHECK(gate->passed == 0);
+  gate->opened.release();
+  hanging->wait();
+  CHECK(gate->passed == 1);
 }
 
 }  // namespace

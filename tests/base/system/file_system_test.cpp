@@ -23,5 +23,15 @@ TEST_CASE("a file system that another machine or process answers for is told fro
     CHECK_FALSE(is_served_type(type));
 }
 
+TEST_CASE("a folder is served where the innermost mount above its path is") {
+  const std::string mounts =
+      "22 1 8:1 / / rw - ext4 /dev/a rw\n"
+      "23 22 0:5 / /home rw - nfs4 server:/home rw\n";
+  CHECK(is_served("/home/ada//tmp/", mounts));
+  CHECK(is_served("/tmp/../home", mounts));
+  CHECK_FALSE(is_served("/tmp/", mounts));
+  CHECK_FALSE(is_served("/home/../tmp", mounts));
+}
+
 }  // namespace
 }  // namespace ddprun

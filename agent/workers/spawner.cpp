@@ -1,0 +1,59 @@
+#include "agent/workers/spawner.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/in_time.hpp"
+#include "base/log.hpp"
+#include "base/seconds_text.hpp"
+#include "base/system/late_answer.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// A thread takes a millisecond for each process.
+constexpr std::chrono::milliseconds kSoon{250};
+constexpr std::chrono::seconds kTellAfter{5};
+/// Each start that hangs adds two.
+constexpr std::size_t kTasksMax = 3'000;
+
+}  // namespace
+
+Spawner::Spawner(const asio::any_io_executor& executor, int threads)
+    : executor_{executor},
+      pool_{threads},
+      waits_{kTasksMax},
+      changed_{executor, TimePoint::max()} {}
+
+std::optional<Spawner::Processes> Spawner::spawn_soon(std::vector<NewChild> children) {
+  last_ = std::make_shared<SlowSpawn>(std::move(children));
+  last_->begin(pool_);
+  if (!last_->done_within(kSoon)) return std::nullopt;
+  return last_->take(executor_);
+}
+
+asio::awaitable<Spawner::Processes> Spawner::spawned(std::function<bool()> unwanted) {
+  const auto spawn = last_;
+  const auto begun_by = [&](TimePoint deadline) {
+    return before(until_unwanted(unwanted), done_by(waits_, deadline, [spawn] { spawn->wait(); }));
+  };
+  auto done = co_await begun_by(Clock::now() + kTellAfter);
+  if (done && *done && !**done) {
+    log::warn("no answer for {} from '{}': is its disk or its server there? Its workers wait",
+              seconds_text(kTellAfter), spawn->program());
+    done = co_await begun_by(TimePoint::max());
+  }
+  if (done && *done && **done) co_return spawn->take(executor_);
+  spawn->give_up();
+  co_return stopped_before(spawn->count());
+}
+
+asio::awaitable<void> Spawner::until_unwanted(std::function<bool()> unwanted) {
+  while (!unwanted()) co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+}  // namespace ddprun
