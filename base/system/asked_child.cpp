@@ -48,10 +48,11 @@ void close_streams() {
     });
   };
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int stream : kStreams) ::dup2(null, stream);
+  // Last, for a file that this process has open may be on a disk that does not answer.
   for (int file = STDERR_FILENO + 1; file < kFilesMax; ++file)
     if (struct stat what{}; file != null && ::fstat(file, &what) == 0 && is_ours(what))
       ::close(file);
-  for (const int stream : kStreams) ::dup2(null, stream);
 }
 
 struct Started {
