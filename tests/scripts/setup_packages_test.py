@@ -112,17 +112,23 @@ class SetupPackages(unittest.TestCase):
         self.assertIn("sudo apt-get install libboost-dev\n", said)
 
     def test_says_what_is_missing_and_installs_nothing(self):
-        system = self.apt({"libboost-dev": "1.83.0"})
+        system = self.apt({"libboost-dev": "1.83.0"}, uid=1000)
         code, said, installs = system.set_up("--missing", "launcher")
         self.assertEqual((code, installs), (1, []))
         self.assertIn("sudo apt-get install libboost-dev\n", said)
+
+    def test_does_not_tell_root_that_only_root_may_install(self):
+        system = self.apt({"libboost-dev": "1.74.0"}, installed={"g++": "4:10.2.1-1"})
+        code, said, installs = system.set_up("--missing", "launcher")
+        self.assertEqual((code, installs), (1, []))
+        self.assertIn("this system has no package g++ 12 libboost-dev 1.81, or newer\n", said)
 
     def test_says_nothing_where_nothing_is_missing(self):
         system = self.apt({}, installed={"libboost-dev": "1.83.0"})
         self.assertEqual(system.set_up("--missing", "launcher"), (0, "", []))
 
     def test_a_compiler_that_is_too_old_counts_as_missing(self):
-        system = self.apt({}, installed={"g++": "4:10.2.1-1", "libboost-dev": "1.83.0"})
+        system = self.apt({}, installed={"g++": "4:10.2.1-1", "libboost-dev": "1.83.0"}, uid=1000)
         code, said, _ = system.set_up("--missing", "launcher")
         self.assertEqual(code, 1)
         self.assertIn("sudo apt-get install g++\n", said)
