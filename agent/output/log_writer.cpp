@@ -13,6 +13,7 @@
 #include "agent/output/write_backlog.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/system/silence_note.hpp"
 
 namespace ddprun {
 
@@ -88,6 +89,7 @@ Result<std::shared_ptr<LogWriter::File>> LogWriter::open(const std::filesystem::
 
 Result<std::shared_ptr<LogWriter::File>> LogWriter::open_at_start(
     const std::filesystem::path& path) {
+  const SilenceNote note{path.string()};
   auto opened = LogFile::open(path, {}, teller());
   if (!opened) return opened.error();
   return std::make_shared<File>(path, std::move(*opened));

@@ -11,6 +11,7 @@
 #include "base/counted.hpp"
 #include "base/log.hpp"
 #include "base/printable.hpp"
+#include "base/system/silence_note.hpp"
 #include "base/text_table.hpp"
 #include "launcher/live/job_texts.hpp"
 #include "launcher/options/command_options.hpp"
@@ -108,6 +109,7 @@ Result<int> run_checkpoint(const std::vector<std::string>& words, const Stage& s
       "ddprun checkpoint ls checkpoints\n"
       "ddprun checkpoint verify checkpoints/checkpoint-000000000042");
   if (const auto done = command.parse(words, stage.out)) return *done;
+  const SilenceNote note{folder};
   try {
     return check.is_chosen() ? verify(folder, stage.out) : list(folder, stage.out);
   } catch (const fs::filesystem_error& e) {

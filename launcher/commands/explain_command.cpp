@@ -7,6 +7,7 @@
 #include "agent/output/console.hpp"
 #include "agent/reports/report_text.hpp"
 #include "base/log.hpp"
+#include "base/system/silence_note.hpp"
 #include "launcher/options/command_options.hpp"
 
 namespace ddprun {
@@ -17,6 +18,7 @@ namespace {
 constexpr std::size_t kReportBytesMax = 4 * 1024 * 1024;
 
 int explain(const std::string& path, Console& out) {
+  const SilenceNote note{path};
   std::ifstream file{path, std::ios::binary};
   std::string text(kReportBytesMax, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/counted.hpp"
 #include "base/log.hpp"
+#include "base/system/silence_note.hpp"
 #include "launcher/commands/nodes_text.hpp"
 #include "launcher/nodes/node_folder.hpp"
 #include "launcher/options/command_options.hpp"
@@ -80,6 +81,7 @@ Result<int> run_nodes(const std::vector<std::string>& words, const Stage& stage)
       "ddprun nodes /shared/nodes --forgive node-7");
   declare(command, wish);
   if (const auto done = command.parse(words, stage.out)) return *done;
+  const SilenceNote note{wish.folder};
   if (!wish.forgiven.empty()) return forgive(wish, stage);
   const auto strikes = parse_integer({wish.strikes, "--strikes"}, 1, kNodeFailuresMax);
   if (!strikes) return strikes.error();

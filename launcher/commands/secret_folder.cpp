@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/system/silence_note.hpp"
 #include "launcher/settings/secret_file.hpp"
 
 namespace ddprun {
@@ -33,6 +34,7 @@ struct CloseDirectory {
 }  // namespace
 
 Result<SecretFolder> SecretFolder::open(const std::string& path) {
+  const SilenceNote note{path};
   Descriptor directory{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   struct stat state {};
   if (!directory.is_open() || fstat(directory.number(), &state) != 0)

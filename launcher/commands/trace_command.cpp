@@ -6,6 +6,7 @@
 
 #include "agent/output/console.hpp"
 #include "base/log.hpp"
+#include "base/system/silence_note.hpp"
 #include "launcher/commands/timeline.hpp"
 #include "launcher/options/command_options.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 
 /// Adds the events of a file. Returns false, and says why, when there are none.
 bool read_events(const std::string& path, Timeline& timeline) {
+  const SilenceNote note{path};
   std::ifstream file{path, std::ios::binary};
   if (!file) {
     log::error("cannot read '{}': {}", path, std::strerror(errno));
@@ -37,6 +39,7 @@ bool write_trace(const std::string& trace, const std::string& path, Console& out
     out.write(trace);
     return true;
   }
+  const SilenceNote note{path};
   std::ofstream file{path, std::ios::binary};
   file << trace;
   file.close();

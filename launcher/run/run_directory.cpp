@@ -6,9 +6,12 @@
 #include <cstring>
 #include <utility>
 
+#include "base/system/silence_note.hpp"
+
 namespace ddprun {
 
 Result<RunDirectory> RunDirectory::make(const std::filesystem::path& base, std::string name) {
+  const SilenceNote note{base.string()};
   std::error_code error;
   std::filesystem::create_directories(base, error);
   std::error_code unreadable;

@@ -8,6 +8,7 @@
 #include "agent/timers/timer_book.hpp"
 #include "base/log.hpp"
 #include "base/system/own_process.hpp"
+#include "base/system/silence_note.hpp"
 
 namespace ddprun {
 
@@ -50,7 +51,7 @@ void await_folders(const LaunchSpec& spec, const EnvironmentLookup& environment)
   if (environment(kFileTimerVariable) == "1")
     places.push_back(environment(kTimerFileVariable).value_or(""));
   for (const std::string& place : places)
-    if (!place.empty()) access(place.c_str(), F_OK);
+    if (const SilenceNote note{place}; !place.empty()) access(place.c_str(), F_OK);
 }
 
 }  // namespace ddprun

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/descriptor.hpp"
+#include "base/system/silence_note.hpp"
 
 namespace ddprun {
 
@@ -27,6 +28,7 @@ std::string bytes_at(int file, off_t offset, off_t size) {
 }  // namespace
 
 FileEnds file_ends(const std::string& path) {
+  const SilenceNote note{path};
   // O_NONBLOCK: a named pipe would be waited for, and another process may be about to write to it.
   struct stat what {};
   if (stat(path.c_str(), &what) != 0 || !S_ISREG(what.st_mode)) return {};

@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "base/system/silence_note.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -32,7 +34,9 @@ Result<std::string> check_path(const std::string& path) {
 }  // namespace
 
 Result<std::string> find_program(const std::string& name, const EnvironmentLookup& environment) {
-  if (name.find('/') != std::string::npos) return check_path(name);
+  const bool is_path = name.find('/') != std::string::npos;
+  const SilenceNote note{is_path ? name : "the folders of PATH"};
+  if (is_path) return check_path(name);
   std::istringstream path{environment("PATH").value_or(kDefaultPath)};
   for (std::string directory; std::getline(path, directory, ':');) {
     const std::string candidate = (directory.empty() ? "." : directory) + "/" + name;

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/descriptor.hpp"
+#include "base/system/silence_note.hpp"
 
 namespace ddprun {
 
@@ -47,6 +48,7 @@ Result<Secret> read_secret(int descriptor, const std::string& path) {
 }  // namespace
 
 Result<Secret> read_secret_file(const std::string& path) {
+  const SilenceNote note{path};
   return read_secret_at(AT_FDCWD, path, path);
 }
 

@@ -12,6 +12,7 @@
 #include "agent/placement/usable_cpus.hpp"
 #include "base/descriptor.hpp"
 #include "base/system/own_process.hpp"
+#include "base/system/silence_note.hpp"
 #include "launcher/settings/file_ends.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/gpus.hpp"
@@ -25,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<std::string> read_text(const std::string& path) {
+  const SilenceNote note{path};
   std::ifstream file{path};
   std::ostringstream text;
   std::error_code unreadable;
@@ -57,6 +59,7 @@ Surroundings this_machine(const EnvironmentLookup& environment) {
           [] { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); },
           [environment] { return visible_gpus(environment); },
           [](const std::string& path) {
+            const SilenceNote note{path};
             std::error_code unreadable;  // whoever opens the file will say so
             return fs::exists(path, unreadable);
           },

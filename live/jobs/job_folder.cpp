@@ -16,6 +16,7 @@
 #include "base/system/file_system.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
+#include "base/system/silence_note.hpp"
 
 namespace ddprun {
 
@@ -229,6 +230,7 @@ std::vector<FoundJob> find_jobs(const EnvironmentLookup& environment) {
   asio::io_context nothing_waits;
   std::vector<FoundJob> jobs;
   for (const fs::path& base : bases(environment)) {
+    const SilenceNote note{base.string()};
     const auto opened = open_base(base);
     if (!opened) continue;
     const Opened folder{*opened};

@@ -30,11 +30,16 @@ for kind in server disk; do
   ! grep -q "does not run" "$scratch/out" || fail "Python is named where the script hangs"
 done
 
-# Nothing is begun yet, so the signal that `timeout` sends ends it as any program.
-for option in --log-dir="$scratch/hung" --event-log="$scratch/hung/events"; do
-  with server timeout 5 "$DDPRUN" "$option" --no-python true
-  [ "$code" = 124 ] || fail "exit code $code, expected 124: $option"
-done
+# Nothing is begun yet, so the signal that `timeout` sends ends it as any program. What it waits for is said.
+waits() { # PLACE ARGUMENTS...
+  with server timeout 6 "$DDPRUN" "${@:2}"
+  [ "$code" = 124 ] || fail "exit code $code, expected 124: ddprun ${*:2}"
+  says out "no answer for 5 s from '$1"
+}
+waits "$scratch/hung" --log-dir "$scratch/hung" --no-python true
+waits "$scratch/hung/events" --event-log "$scratch/hung/events" --no-python true
+waits "$scratch/hung/train.py" "$scratch/hung/train.py"
+waits "$scratch/hung/report.json" explain "$scratch/hung/report.json"
 # The folders of variables, which are used while signals are held, and files that another program gets.
 job=("$DDPRUN" --no-python)
 for variable in TMPDIR XDG_RUNTIME_DIR; do
