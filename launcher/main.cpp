@@ -18,7 +18,7 @@
 #include "launcher/run/first_process.hpp"
 #include "launcher/run/log.hpp"
 #include "launcher/run/node_facts.hpp"
-#include "launcher/run/report_file.hpp"
+#include "launcher/run/report_writer.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/run/run_report.hpp"
 #include "launcher/settings/arguments.hpp"
@@ -52,7 +52,11 @@ int complain(const Error& error, const std::string& command = "ddprun") {
 int cannot_begin(const Error& error, const std::vector<std::string>& arguments) {
   const auto parsed = parse_arguments(arguments, environment);
   const std::string file = parsed ? parsed->settings["report-file"].text : "";
-  if (!file.empty()) write_report(job_report(error, parsed->settings["rdzv-id"].text), {file});
+  if (!file.empty()) {
+    ReportWriter reports;
+    reports.add_file(file);
+    reports.write_last(job_report(error, parsed->settings["rdzv-id"].text));
+  }
   return complain(error);
 }
 

@@ -62,3 +62,5 @@ says out "the error file is not copied to $scratch/hung/error: no answer within 
 with server "$DDPRUN" --report-file "$scratch/hung/report.json" --no-python true
 [ "$code" = 0 ] || fail "exit code $code of a job whose report cannot be written"
 says out "the report is not written: no answer within 2 s from $scratch/hung/report.json"
+with server "$DDPRUN" --report-file "$scratch/hung/report.json" --no-python /nowhere
+[ "$code" = 127 ] || fail "exit code $code of a job without a program"
