@@ -69,6 +69,7 @@ constexpr std::array kHints{
     Hint{"version `glibc*not found", "this program was built for a newer system than this node's"},
     Hint{"version `glibcxx*not found", "this program needs a newer libstdc++ than this node's: conda install libstdcxx-ng, or LD_LIBRARY_PATH"},
     Hint{"undefined symbol", "a compiled extension does not fit this PyTorch: build or install it again for this version"},
+    Hint{"getpwuid(): uid not found", "this user has no name here, as with --user of a container: set USER to any name"},
     Hint{"error while loading shared libraries|cannot open shared object file", "a library is missing on this node: LD_LIBRARY_PATH, or install it here, too"},
     // Models, data, training.
     Hint{"error(s) in loading state_dict", "the checkpoint is of another model: compare its configuration, and prefixes such as 'module.'"},

@@ -26,6 +26,7 @@ TEST_CASE("known causes get a hint") {
        "29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use",
        "another process has that port"},
       {"OSError: [Errno 24] Too many open files: '/data/1'", "ulimit -n"},
+      {"KeyError: 'getpwuid(): uid not found: 1000'", "set USER"},
       {"RuntimeError: received 0 items of ancdata", "ulimit -n"},
       {"RuntimeError: DataLoader worker (pid 12) is killed by signal: Bus error. It is possible "
        "that "
