@@ -1,6 +1,7 @@
 // SilenceNote: whoever waits for a disk or a server of files is told, when it gives no answer.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <string>
 
@@ -16,8 +17,12 @@ class SilenceNote {
   ~SilenceNote();
 
  private:
-  struct Shared;
-  std::shared_ptr<Shared> shared_;  // with a thread
+  struct Wait;
+  struct Waits;
+  static std::shared_ptr<Waits> all();
+
+  std::shared_ptr<Waits> waits_;  // with a thread
+  std::list<Wait>::iterator wait_;
 };
 
 }  // namespace ddprun
