@@ -86,12 +86,12 @@ int launch(HostsJob&& job, boost::asio::io_context& io, Console& out, Console& e
   return code ? *code : complain(code.error());
 }
 
-int launch(StepStart&& step, boost::asio::io_context& io, Console& out) {
+int launch(StepStart&& step, boost::asio::io_context& io, Console& out, Console& err) {
   if (step.dry_run) {
     out.write(dry_run(step));
     return 0;
   }
-  const auto code = run_step(io, step, environment);
+  const auto code = run_step(io, step, environment, err);
   return code ? *code : complain(code.error());
 }
 
@@ -114,7 +114,7 @@ int run_command_line(const std::string& program, const std::vector<std::string>&
         return 0;
       },
       [&](HostsJob&& job) { return launch(std::move(job), io, out, err); },
-      [&](StepStart&& step) { return launch(std::move(step), io, out); },
+      [&](StepStart&& step) { return launch(std::move(step), io, out, err); },
       [&](const Launch& job) { return launch(job, io, out, err); });
 }
 

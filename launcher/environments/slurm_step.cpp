@@ -206,7 +206,7 @@ std::string dry_run(const StepStart& start) {
 }
 
 Result<int> run_step(asio::io_context& io, const StepStart& start,
-                     const EnvironmentLookup& environment) {
+                     const EnvironmentLookup& environment, Console& err) {
   const std::string starter = uses_flux(start.allocation) ? "flux" : "srun";
   auto program = find_program(starter, environment);
   if (!program)
@@ -217,6 +217,8 @@ Result<int> run_step(asio::io_context& io, const StepStart& start,
   if (!secret) return secret.error();
   log::warn("{}: starting on {} nodes by {}", start.allocation.by, start.nodes,
             uses_flux(start.allocation) ? "flux run" : "srun");
+  // The next program writes there itself, or takes the place of this one.
+  err.flush_blocking();
   if (uses_flux(start.allocation)) return become_flux(*program, start, *secret);
   const std::string name = "ddprun-" + std::to_string(getpid());
   Step step{io, start, name};

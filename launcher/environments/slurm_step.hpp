@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/output/console.hpp"
 #include "launcher/environments/cluster_env.hpp"
 #include "launcher/settings/arguments.hpp"
 
@@ -50,8 +51,9 @@ std::string dry_run(const StepStart& start);
 
 /// Runs the step, whose nodes get a secret through the environment: that of this ddprun, or else
 /// a fresh one if it makes one. Returns the exit code of srun or flux, which is the highest of the
-/// nodes'. Errors: kNotFound without that program, kUnavailable without a secret.
+/// nodes', and which writes to ddprun's own streams: `err` is emptied before. Errors: kNotFound
+/// without that program, kUnavailable without a secret.
 Result<int> run_step(boost::asio::io_context& io, const StepStart& start,
-                     const EnvironmentLookup& environment);
+                     const EnvironmentLookup& environment, Console& err);
 
 }  // namespace ddprun
