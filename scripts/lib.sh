@@ -125,7 +125,7 @@ find_build() {
   tools=$("$toolchains" tools)
   [ -z "$tools" ] || PATH=$tools:$PATH
   if ! lacking=$("$project/scripts/setup-packages" --missing launcher 2>&1); then
-    say "${lacking#*: }"
+    echo "${lacking//setup-packages: /$me: }"
     say "so what compiling needs comes into $cache/parts"
     step "compiler and libraries" "$toolchains" cmake
     toolchain=$("$toolchains" cmake)

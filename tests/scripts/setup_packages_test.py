@@ -121,7 +121,14 @@ class SetupPackages(unittest.TestCase):
         system = self.apt({"libboost-dev": "1.74.0"}, installed={"g++": "4:10.2.1-1"})
         code, said, installs = system.set_up("--missing", "launcher")
         self.assertEqual((code, installs), (1, []))
-        self.assertIn("this system has no package g++ 12 libboost-dev 1.81, or newer\n", said)
+        self.assertIn("this system's archives lack g++ 12 libboost-dev 1.81, or newer\n", said)
+
+    def test_tells_root_what_to_install(self):
+        system = self.apt({"libboost-dev": "1.83.0", "g++": "4:10.2.1-1"}, installed={"g++": "4:10.2.1-1"})
+        code, said, installs = system.set_up("--missing", "launcher")
+        self.assertEqual((code, installs), (1, []))
+        self.assertIn("this system's archives lack g++ 12, or newer\n", said)
+        self.assertIn("packages are missing: apt-get install libboost-dev\n", said)
 
     def test_says_nothing_where_nothing_is_missing(self):
         system = self.apt({}, installed={"libboost-dev": "1.83.0"})
