@@ -164,18 +164,13 @@ begin_setup() {
 }
 finish_setup() { [ -z "${step_pid[PyTorch]:-}" ] || finish PyTorch; }
 
-# configure PRESET [CMAKE ARGUMENTS...]: as CMakePresets.json says, with ccache where there is one. What it keeps is
-# found again by a clone in another folder, also what has precompiled headers (pch_defines, time_macros).
+# configure PRESET [CMAKE ARGUMENTS...]: as CMakePresets.json says, with what the user's variables and setup have chosen.
 configure() {
+  local chosen=(-DDDPRUN_SDK="$sdk" "-DDDPRUN_TORCH_ENV=$DDPRUN_TORCH_ENV" "-DDDPRUN_CUDA_HEADERS=$cuda_headers")
   # One that a build remembers may be gone, and the variable is the user's.
-  local launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER:-}")
-  if command -v ccache >/dev/null; then
-    launcher=(env "CCACHE_BASEDIR=$project" CCACHE_NOHASHDIR=1 "CCACHE_SLOPPINESS=pch_defines,time_macros" ccache)
-    launcher=("-DCMAKE_CXX_COMPILER_LAUNCHER=$(IFS=";" && echo "${launcher[*]}")")
-  fi
-  [ -z "$toolchain" ] || launcher+=("-DCMAKE_TOOLCHAIN_FILE=$toolchain")
-  (cd "$project" && cmake --preset "$1" -DDDPRUN_SDK="$sdk" "-DDDPRUN_TORCH_ENV=$DDPRUN_TORCH_ENV" \
-    "-DDDPRUN_CUDA_HEADERS=$cuda_headers" "${launcher[@]}" "${@:2}" >/dev/null)
+  chosen+=("-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER:-}")
+  [ -z "$toolchain" ] || chosen+=("-DCMAKE_TOOLCHAIN_FILE=$toolchain")
+  (cd "$project" && cmake --preset "$1" "${chosen[@]}" "${@:2}" >/dev/null)
 }
 
 # build_preset PRESET [CMAKE ARGUMENTS...]: configures and builds it.

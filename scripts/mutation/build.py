@@ -42,8 +42,6 @@ def configure():
     LOG.unlink(missing_ok=True)
     options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DDDPRUN_SDK=OFF", "-DDDPRUN_UNITY=OFF",
                "-DDDPRUN_PRECOMPILED=OFF"]
-    if shutil.which("ccache"):
-        options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
     if shutil.which("ld.lld"):
         options.append("-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld")
     run_logged(["cmake", "-S", str(COPY), "-B", str(BUILD), "-G", "Ninja", *options])
@@ -62,7 +60,8 @@ class Commands:
             # A header has mostly a unit of its own, which compiles it alone.
             name = re.sub(r".*_verify_interface_header_sets/(.*)\.cxx", r"\1", entry["file"]).removeprefix(f"{COPY}/")
             words = shlex.split(entry["command"])
-            self.compile[name] = words[words[0].endswith("ccache"):words.index("-o")]
+            compiler = 1 + next((at for at, word in enumerate(words) if word.endswith("/ccache")), -1)
+            self.compile[name] = words[compiler:words.index("-o")]
             self.program_of[name] = re.search(r"/CMakeFiles/(\w+)\.dir/", entry["command"]).group(1)
         self.links = {}
 
