@@ -25,7 +25,8 @@ constexpr auto kStatusTimeout = 2s;
 constexpr auto kDumpAnswerTimeout = 5s;  // the coordinator waits for 2.5 s
 constexpr auto kFollowInterval = 100ms;
 constexpr auto kDiskTimeout = 2s;
-constexpr std::size_t kReadsMax = 16;  // that wait for a folder of logs which does not answer
+// Each connection may wait for a folder of logs that does not answer.
+constexpr std::size_t kReadsMax = HttpLimits{}.connections_max;
 constexpr std::size_t kLogTailBytes = 16 * 1024;
 constexpr std::size_t kLogTailBytesMax = 1024 * 1024;
 constexpr std::size_t kPieceBytes = 64 * 1024;
