@@ -22,6 +22,7 @@
 #include "base/clock.hpp"
 #include "base/start_coroutine.hpp"
 #include "launcher/doctor/bench/ms_since.hpp"
+#include "launcher/doctor/interface_choice.hpp"
 
 namespace ddprun {
 
