@@ -49,7 +49,8 @@ class Unavailable(Exception):
 
 
 def say(text):
-    print(f"{Path(sys.argv[0]).name}: {text}", file=sys.stderr, flush=True)
+    name = Path(sys.argv[0]).name if __name__ == "__main__" else "ddprun"  # pip calls a program that nobody knows
+    print(f"{name}: {text}", file=sys.stderr, flush=True)
 
 
 # --- What the list says.
