@@ -129,7 +129,11 @@ no_process_left() {
 # memory_counts: whether the memory that ddprun takes is its own, and not a sanitizer's.
 memory_counts() { ! grep -qaE "__[at]san_init" "$DDPRUN"; }
 
-# nothing_left: fails unless ddprun has removed its temporary files. ThreadSanitizer leaves one when it is killed.
+# writes_no_temporary_file: whether a program begins without a file in TMPDIR. ThreadSanitizer's own one is written
+# before main(), and left where the program is killed.
+writes_no_temporary_file() { ! grep -qa "__tsan_init" "$DDPRUN"; }
+
+# nothing_left: fails unless ddprun has removed its temporary files.
 nothing_left() {
   [ -z "$(ls -A -I 'tsan.rodata.*' "$TMPDIR")" ] || fail "left in the temporary directory: $(ls -A "$TMPDIR")"
 }
