@@ -8,11 +8,11 @@
 #include <limits>
 #include <utility>
 
-#include "agent/workers/process_tree.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/number_list.hpp"
+#include "base/process/process_tree.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/startup_pages.hpp"
 #include "rendezvous/messages/seats.hpp"

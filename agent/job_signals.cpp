@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "agent/workers/process_tree.hpp"
+#include "base/process/process_tree.hpp"
 #include "base/start_coroutine.hpp"
 
 namespace ddprun {

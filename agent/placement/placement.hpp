@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/placement/cpu_topology.hpp"
+#include "base/process/command.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -22,13 +23,6 @@ enum class NumaBinding {
 
 /// The one that users call "node", "socket", "exclusive" or "core-complex"; nullopt: none.
 std::optional<NumaBinding> numa_binding_named(std::string_view name);
-
-struct Placement {
-  std::vector<int> cpus;          // ascending, never empty
-  std::vector<int> memory_nodes;  // the NUMA nodes of these CPUs, ascending
-
-  bool operator==(const Placement&) const = default;
-};
 
 /// The NUMA node of each worker: worker i uses GPU i modulo the GPUs, and `gpu_nodes[j]` is the
 /// node of GPU j. Workers without a GPU, or whose GPU's node has no allowed CPU, are spread over

@@ -9,9 +9,9 @@
 
 #include "agent/decisions/agent_events.hpp"
 #include "agent/introspection/process_facts.hpp"
-#include "agent/workers/process_tree.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/process/process_tree.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 
 namespace ddprun {

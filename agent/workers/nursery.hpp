@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "agent/workers/child_process.hpp"
 #include "agent/workers/nursery_protocol.hpp"
 #include "agent/workers/nursery_turns.hpp"
-#include "agent/workers/spawn_pool.hpp"
+#include "base/process/child_process.hpp"
+#include "base/process/spawn_pool.hpp"
 
 namespace ddprun {
 

@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include "agent/workers/child_process.hpp"
-#include "agent/workers/spawn_pool.hpp"
 #include "base/asio.hpp"
+#include "base/process/child_process.hpp"
+#include "base/process/spawn_pool.hpp"
 #include "base/result.hpp"
 #include "base/system/left_behind_queue.hpp"
 

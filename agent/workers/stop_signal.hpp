@@ -1,7 +1,7 @@
 // How a worker is told to end: who of its processes gets which signal.
 #pragma once
 
-#include "agent/workers/child_process.hpp"
+#include "base/process/child_process.hpp"
 
 namespace ddprun {
 

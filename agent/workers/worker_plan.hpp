@@ -11,17 +11,10 @@
 #include <vector>
 
 #include "agent/spec/launch_spec.hpp"
+#include "base/process/command.hpp"
 #include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
-
-/// One process to start.
-struct Command {
-  std::string program;                   // a path: PATH is not searched
-  std::vector<std::string> arguments;    // argv
-  std::vector<std::string> environment;  // "NAME=value", all of it
-  Placement placement;                   // empty lists: wherever the system likes
-};
 
 /// What is known of the machine and of the run on it.
 struct NodeFacts {

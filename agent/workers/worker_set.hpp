@@ -25,7 +25,6 @@
 #include "agent/reports/job_events.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "agent/timers/timer_book.hpp"
-#include "agent/workers/child_process.hpp"
 #include "agent/workers/end_evidence.hpp"
 #include "agent/workers/leftovers.hpp"
 #include "agent/workers/nursery.hpp"
@@ -34,6 +33,7 @@
 #include "agent/workers/worker_plan.hpp"
 #include "base/asio.hpp"
 #include "base/failure.hpp"
+#include "base/process/child_process.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {

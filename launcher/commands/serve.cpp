@@ -14,10 +14,10 @@
 
 #include "agent/output/console.hpp"
 #include "agent/placement/usable_cpus.hpp"
-#include "agent/workers/file_limit.hpp"
-#include "agent/workers/process_tree.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/process/file_limit.hpp"
+#include "base/process/process_tree.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/endpoint_text.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "agent/workers/file_limit.hpp"
+#include "base/process/file_limit.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/bench_hosts.hpp"
 #include "launcher/doctor/host_talks.hpp"

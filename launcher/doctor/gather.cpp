@@ -25,7 +25,7 @@
 #include "agent/placement/machine_topology.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
-#include "base/system/asked_child.hpp"
+#include "base/process/asked_child.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gpu_driver.hpp"

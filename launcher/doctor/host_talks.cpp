@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "agent/workers/file_limit.hpp"
+#include "base/process/file_limit.hpp"
 #include "base/split_lines.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/unix_time_us.hpp"

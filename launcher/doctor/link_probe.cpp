@@ -17,9 +17,9 @@
 #include <memory>
 #include <utility>
 
-#include "agent/workers/file_limit.hpp"
 #include "base/asio.hpp"
 #include "base/clock.hpp"
+#include "base/process/file_limit.hpp"
 #include "base/start_coroutine.hpp"
 #include "launcher/doctor/bench/ms_since.hpp"
 #include "launcher/doctor/interface_choice.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/process/child_server.hpp"
 #include "base/result.hpp"
-#include "base/system/child_server.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/reading.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/system/asked_child.hpp"
+#include "base/process/asked_child.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/reading.hpp"
 

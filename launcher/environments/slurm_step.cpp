@@ -14,9 +14,9 @@
 #include <cstring>
 #include <sstream>
 
-#include "agent/workers/child_process.hpp"
-#include "agent/workers/spawn_pool.hpp"
 #include "base/log.hpp"
+#include "base/process/child_process.hpp"
+#include "base/process/spawn_pool.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/settings/dry_run.hpp"

@@ -14,11 +14,11 @@
 #include <utility>
 
 #include "agent/placement/usable_cpus.hpp"
-#include "agent/workers/file_limit.hpp"
-#include "agent/workers/process_tree.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/printable.hpp"
+#include "base/process/file_limit.hpp"
+#include "base/process/process_tree.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"

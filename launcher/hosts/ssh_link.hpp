@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "agent/output/output_tail.hpp"
-#include "agent/workers/child_process.hpp"
+#include "base/process/child_process.hpp"
 #include "launcher/hosts/host_messages.hpp"
 
 namespace ddprun {

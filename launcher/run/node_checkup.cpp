@@ -18,8 +18,8 @@
 #include "base/clock.hpp"
 #include "base/in_time.hpp"
 #include "base/log.hpp"
+#include "base/process/asked_child.hpp"
 #include "base/seconds_text.hpp"
-#include "base/system/asked_child.hpp"
 #include "launcher/run/node_fitness.hpp"
 
 namespace ddprun {

@@ -15,9 +15,9 @@
 
 #include "agent/agent.hpp"
 #include "agent/control_server.hpp"
-#include "agent/workers/file_limit.hpp"
 #include "agent/workers/guardian.hpp"
 #include "base/log.hpp"
+#include "base/process/file_limit.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/fresh_token.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/system/asked_child.hpp"
+#include "base/process/asked_child.hpp"
 #include "launcher/topology/driver_facts_text.hpp"
 
 namespace ddprun {

@@ -4,8 +4,8 @@
 #include <csignal>
 
 #include "rendezvous/service/server.hpp"
-#include "tests/agent/probes.hpp"
 #include "tests/support/captured_log.hpp"
+#include "tests/support/probes.hpp"
 
 namespace ddprun {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tests/agent/probes.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/probes.hpp"
 
 namespace ddprun {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "base/asio.hpp"
+#include "base/process/child_server.hpp"
 #include "base/result.hpp"
-#include "base/system/child_server.hpp"
 
 namespace ddprun {
 

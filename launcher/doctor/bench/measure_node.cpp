@@ -6,7 +6,7 @@
 
 #include "agent/placement/machine_topology.hpp"
 #include "agent/placement/sysfs_files.hpp"
-#include "base/system/asked_child.hpp"
+#include "base/process/asked_child.hpp"
 #include "launcher/doctor/bench/cpu_speeds.hpp"
 #include "launcher/doctor/bench/measurements_json.hpp"
 #include "launcher/doctor/bench/memory_teams.hpp"

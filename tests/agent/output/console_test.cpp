@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "base/descriptor.hpp"
-#include "tests/agent/probes.hpp"
 #include "tests/support/event_loop.hpp"
 #include "tests/support/file_text.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/probes.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {

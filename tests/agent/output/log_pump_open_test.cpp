@@ -1,7 +1,7 @@
 #include "agent/output/log_pump.hpp"
-#include "tests/agent/probes.hpp"
 #include "tests/support/event_loop.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/probes.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {

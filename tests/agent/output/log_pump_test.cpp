@@ -7,11 +7,11 @@
 
 #include <fstream>
 
-#include "tests/agent/probes.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/event_loop.hpp"
 #include "tests/support/file_text.hpp"
 #include "tests/support/pipe.hpp"
+#include "tests/support/probes.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "agent/workers/worker_plan.hpp"
-#include "tests/agent/probes.hpp"
+#include "tests/support/probes.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "agent/workers/nursery.hpp"
-#include "tests/agent/probes.hpp"
 #include "tests/support/captured_log.hpp"
+#include "tests/support/probes.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {

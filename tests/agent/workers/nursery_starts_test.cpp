@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "agent/workers/process_tree.hpp"
+#include "base/process/process_tree.hpp"
 #include "tests/agent/workers/nursery_fixture.hpp"
 
 namespace ddprun {

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "tests/agent/probes.hpp"
+#include "tests/support/probes.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/descriptor.hpp"
-#include "base/system/asked_child.hpp"
+#include "base/process/asked_child.hpp"
 #include "base/system/linux_calls.hpp"
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gpu_driver.hpp"

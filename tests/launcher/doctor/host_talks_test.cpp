@@ -2,8 +2,8 @@
 
 #include <sys/resource.h>
 
-#include "agent/workers/file_limit.hpp"
-#include "base/system/asked_child.hpp"
+#include "base/process/asked_child.hpp"
+#include "base/process/file_limit.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

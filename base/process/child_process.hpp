@@ -1,5 +1,5 @@
-// ChildProcess: one worker process. It is started without copying the agent's memory, and waited
-// for through its pidfd (pidfd_open(2)).
+// ChildProcess: a process of this one, as a worker or ssh. It is started without copying the
+// agent's memory, and waited for through its pidfd (pidfd_open(2)).
 //
 // The process leads its own session and group. When it ends it is not reaped at once: the zombie
 // keeps its process group's number from being given to somebody else until release().
@@ -14,10 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "agent/workers/spawn_pool.hpp"
-#include "agent/workers/worker_plan.hpp"
 #include "base/asio.hpp"
 #include "base/failure.hpp"
+#include "base/process/command.hpp"
+#include "base/process/spawn_pool.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 

@@ -1,4 +1,4 @@
-#include "agent/workers/process_tree.hpp"
+#include "base/process/process_tree.hpp"
 
 #include <sys/wait.h>
 
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <fstream>
 
-#include "tests/agent/probes.hpp"
+#include "tests/support/probes.hpp"
 
 namespace ddprun {
 namespace {

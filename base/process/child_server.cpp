@@ -1,4 +1,4 @@
-#include "base/system/child_server.hpp"
+#include "base/process/child_server.hpp"
 
 #include <unistd.h>
 

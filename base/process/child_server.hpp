@@ -9,8 +9,8 @@
 #include <functional>
 
 #include "base/asio.hpp"
+#include "base/process/asked_child.hpp"
 #include "base/result.hpp"
-#include "base/system/asked_child.hpp"
 
 namespace ddprun {
 

@@ -1,4 +1,4 @@
-#include "agent/workers/child_process.hpp"
+#include "base/process/child_process.hpp"
 
 #include <fcntl.h>
 #include <linux/mempolicy.h>
@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "agent/workers/file_limit.hpp"
 #include "base/log.hpp"
+#include "base/process/file_limit.hpp"
 #include "base/system/linux_calls.hpp"
 
 namespace ddprun {

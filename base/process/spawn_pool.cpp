@@ -1,4 +1,4 @@
-#include "agent/workers/spawn_pool.hpp"
+#include "base/process/spawn_pool.hpp"
 
 #include <algorithm>
 #include <condition_variable>

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/workers/child_process.hpp"
+#include "base/process/child_process.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/event_loop.hpp"
 #include "tests/support/pipe.hpp"

@@ -1,4 +1,4 @@
-#include "agent/workers/process_tree.hpp"
+#include "base/process/process_tree.hpp"
 
 #include <sys/prctl.h>
 #include <sys/types.h>

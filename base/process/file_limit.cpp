@@ -1,4 +1,4 @@
-#include "agent/workers/file_limit.hpp"
+#include "base/process/file_limit.hpp"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "base/system/asked_child.hpp"
+#include "base/process/asked_child.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -55,13 +55,13 @@ void close_streams() {
       ::close(file);
 }
 
-struct Started {
+struct Forked {
   pid_t pid = -1;
   Descriptor pipe;
 };
 
 /// `in_child` gets the end of the pipe to write to. The process ends with it.
-Started start_child(const std::function<void(int)>& in_child) {
+Forked fork_child(const std::function<void(int)>& in_child) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {-1, Descriptor{}};
   const pid_t pid = ::fork();
@@ -99,21 +99,21 @@ AskedChild::AskedChild(AskedChild&& other) noexcept
 
 AskedChild AskedChild::start(std::chrono::milliseconds timeout,
                              const std::function<std::string()>& work) {
-  Started started = start_child([&](int pipe) { write_answer(pipe, work()); });
-  return {started.pid, std::move(started.pipe), timeout};
+  Forked forked = fork_child([&](int pipe) { write_answer(pipe, work()); });
+  return {forked.pid, std::move(forked.pipe), timeout};
 }
 
 AskedChild AskedChild::run(std::chrono::milliseconds timeout, std::vector<std::string> words) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  Started started = start_child([&](int pipe) {
+  Forked forked = fork_child([&](int pipe) {
     ::setpgid(0, 0);  // it may be a script, whose children end with it
     ::dup2(pipe, STDOUT_FILENO);
     std::signal(SIGPIPE, SIG_DFL);
     ::execv(arguments[0], arguments.data());
   });
-  return {started.pid, std::move(started.pipe), timeout};
+  return {forked.pid, std::move(forked.pipe), timeout};
 }
 
 /// A process that hangs in the kernel dies when the kernel lets go of it, and nobody waits for

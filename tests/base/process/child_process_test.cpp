@@ -1,4 +1,4 @@
-#include "agent/workers/child_process.hpp"
+#include "base/process/child_process.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
-#include "agent/workers/file_limit.hpp"
-#include "tests/agent/probes.hpp"
+#include "base/process/file_limit.hpp"
+#include "tests/support/probes.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace {
