@@ -14,6 +14,7 @@
 #include "launcher/commands/command_line.hpp"
 #include "launcher/commands/subcommands.hpp"
 #include "launcher/hosts/run_on_hosts.hpp"
+#include "launcher/run/dry_run.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "launcher/run/first_process.hpp"
 #include "launcher/run/log.hpp"
@@ -22,7 +23,6 @@
 #include "launcher/run/run.hpp"
 #include "launcher/run/run_report.hpp"
 #include "launcher/settings/arguments.hpp"
-#include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/this_machine.hpp"
 #include "rendezvous/transport/secret.hpp"
 

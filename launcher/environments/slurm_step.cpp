@@ -19,10 +19,10 @@
 #include "base/process/spawn_pool.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/own_process.hpp"
-#include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/job_secret.hpp"
 #include "launcher/settings/program_output.hpp"
+#include "launcher/settings/shell_words.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/transport/fresh_secret.hpp"
 

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "agent/spec/launch_spec.hpp"
-#include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/help_text.hpp"
 #include "launcher/settings/misplaced_options.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/program.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/restart_options.hpp"
+#include "launcher/settings/shell_words.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 

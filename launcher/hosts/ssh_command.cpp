@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/exit_code.hpp"
-#include "launcher/settings/dry_run.hpp"
+#include "launcher/settings/shell_words.hpp"
 
 namespace ddprun {
 

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "launcher/commands/subcommands.hpp"
+#include "launcher/run/dry_run.hpp"
 #include "launcher/run/exit_code.hpp"
-#include "launcher/settings/dry_run.hpp"
 #include "launcher/settings/gpus.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "tests/launcher/surroundings.hpp"

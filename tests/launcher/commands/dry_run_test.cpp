@@ -1,5 +1,5 @@
 // What --dry-run tells of the ranks of a job on several nodes.
-#include "launcher/settings/dry_run.hpp"
+#include "launcher/run/dry_run.hpp"
 
 #include <map>
 

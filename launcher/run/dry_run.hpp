@@ -8,11 +8,6 @@
 
 namespace ddprun {
 
-/// Quotes `text` where needed, so that a POSIX shell takes it for one word.
-std::string shell_word(const std::string& text);
-/// Quotes each of `words` so, and puts a blank between them.
-std::string shell_words(const std::vector<std::string>& words);
-
 /// Returns a command for each worker, with those variables that the worker has and ddprun has not.
 /// `workers_of_nodes` is as in Launch. What the nodes of a job decide only when they meet is shown
 /// as such.

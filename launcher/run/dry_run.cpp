@@ -1,14 +1,13 @@
-#include "launcher/settings/dry_run.hpp"
+#include "launcher/run/dry_run.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <set>
 #include <string_view>
 
 #include "base/number_list.hpp"
+#include "launcher/settings/shell_words.hpp"
 
 namespace ddprun {
 
@@ -77,23 +76,6 @@ std::string heading(const Foreseen& first, int local_rank) {
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& text) {
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view{"%+,-./:=@_"}.find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string{"'\\''"} : std::string{c};
-  return out + "'";
-}
-
-std::string shell_words(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  return line;
-}
 
 std::string dry_run(const LaunchSpec& spec, NodeFacts node,
                     const std::vector<int>& workers_of_nodes) {
