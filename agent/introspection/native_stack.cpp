@@ -1,10 +1,7 @@
 #include "agent/introspection/native_stack.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -20,6 +17,7 @@
 #include "agent/introspection/python_stack.hpp"
 #include "base/in_time.hpp"
 #include "base/parse_number.hpp"
+#include "base/process/asked_child.hpp"
 
 namespace ddprun {
 
@@ -31,11 +29,6 @@ constexpr std::chrono::milliseconds kEndPatience{300};  // to let go of the proc
 constexpr std::size_t kTextMax = 64 * 1024;
 constexpr std::size_t kStackMax = 2900;
 
-struct Running {
-  pid_t pid;
-  int out;  // a descriptor that reads what it writes
-};
-
 /// gdb is to read no file of the user's, and to run nothing that a library brings along.
 std::vector<std::string> words_of(StackTool tool, pid_t pid) {
   const std::string number = std::to_string(pid);
@@ -46,31 +39,6 @@ std::vector<std::string> words_of(StackTool tool, pid_t pid) {
           "-ex",   "set print frame-arguments none",
           "-ex",   "thread apply 1 bt 64",
           "-batch"};
-}
-
-/// Starts it without a search for debug information in the network.
-std::optional<Running> start(std::vector<std::string> words) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  std::string nowhere = "DEBUGINFOD_URLS=";
-  std::string plain = "LC_ALL=C";
-  char* const environment[] = {nowhere.data(), plain.data(), nullptr};
-  pid_t child = 0;
-  const int failed = posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environment);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  if (failed == 0) return Running{child, ends[0]};
-  close(ends[0]);
-  return std::nullopt;
 }
 
 /// Reads what it writes; true: to its end. Otherwise that takes longer than `patience`, or it is
@@ -87,9 +55,10 @@ asio::awaitable<bool> read_all(asio::posix::stream_descriptor& out, std::string&
 /// would stop the process as soon as the tool is gone: a SIGCONT takes that back. A SIGTERM would
 /// not do: a gdb that is just attaching takes the process for one that it has started, and kills
 /// it. When it is killed itself, the kernel lets the process go.
-asio::awaitable<void> end_tool(pid_t tool, asio::posix::stream_descriptor& out, pid_t pid) {
+asio::awaitable<void> end_tool(const AskedChild& tool, asio::posix::stream_descriptor& out,
+                               pid_t pid) {
   std::string ignored;
-  kill(tool, SIGKILL);
+  tool.kill();
   co_await read_all(out, ignored, kEndPatience);
   kill(pid, SIGCONT);
 }
@@ -179,16 +148,17 @@ std::optional<StackTool> installed_stack_tool() {
   return std::nullopt;
 }
 
-/// Nobody waits for the tool's process: the agent reaps all children that it does not know.
 asio::awaitable<std::string> native_stack(pid_t pid, StackTool tool,
                                           std::chrono::milliseconds patience) {
-  const auto running = start(words_of(tool, pid));
-  if (!running) co_return "";
+  // Without a search for debug information in the network.
+  const std::vector<std::string> variables{"DEBUGINFOD_URLS=", "LC_ALL=C"};
+  AskedChild running = AskedChild::run(patience, words_of(tool, pid), {.environment = variables});
+  if (!running.started()) co_return "";
   const auto executor = co_await asio::this_coro::executor;
-  asio::posix::stream_descriptor out{executor, running->out};
+  asio::posix::stream_descriptor out{executor, running.release_pipe()};
   std::string text;
   const bool ended = co_await read_all(out, text, patience);
-  if (!ended) co_await end_tool(running->pid, out, pid);
+  if (!ended) co_await end_tool(running, out, pid);
   co_return tool == StackTool::kGdb ? parse_gdb_stack(text) : parse_native_stack(text);
 }
 

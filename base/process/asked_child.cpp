@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/process/command.hpp"
 #include "base/seconds_text.hpp"
 #include "base/system/linux_calls.hpp"
 
@@ -38,7 +39,7 @@ constexpr int kFilesMax = 1024;  // that this process has open; a shell usually 
 
 /// One that hangs may outlive this process, and whoever reads our output waits until nobody has it
 /// open any more. A console has opened it once more, for itself.
-void close_streams() {
+void close_streams(bool keep_errors) {
   constexpr std::array kStreams{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
   std::array<struct stat, kStreams.size()> ours{};
   for (const int stream : kStreams) ::fstat(stream, &ours[stream]);
@@ -48,7 +49,8 @@ void close_streams() {
     });
   };
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int stream : kStreams) ::dup2(null, stream);
+  for (const int stream : kStreams)
+    if (stream != STDERR_FILENO || !keep_errors) ::dup2(null, stream);
   // Last, for a file that this process has open may be on a disk that does not answer.
   for (int file = STDERR_FILENO + 1; file < kFilesMax; ++file)
     if (struct stat what{}; file != null && ::fstat(file, &what) == 0 && is_ours(what))
@@ -61,7 +63,7 @@ struct Forked {
 };
 
 /// `in_child` gets the end of the pipe to write to. The process ends with it.
-Forked fork_child(const std::function<void(int)>& in_child) {
+Forked fork_child(const std::function<void(int)>& in_child, bool keep_errors = false) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {-1, Descriptor{}};
   const pid_t pid = ::fork();
@@ -69,7 +71,7 @@ Forked fork_child(const std::function<void(int)>& in_child) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::signal(SIGINT, SIG_DFL);
     std::signal(SIGTERM, SIG_DFL);
-    close_streams();
+    close_streams(keep_errors);
     try {
       in_child(ends[1]);
     } catch (...) {
@@ -103,25 +105,33 @@ AskedChild AskedChild::start(std::chrono::milliseconds timeout,
   return {forked.pid, std::move(forked.pipe), timeout};
 }
 
-AskedChild AskedChild::run(std::chrono::milliseconds timeout, std::vector<std::string> words) {
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  Forked forked = fork_child([&](int pipe) {
+AskedChild AskedChild::run(std::chrono::milliseconds timeout, const std::vector<std::string>& words,
+                           const ProgramOptions& options) {
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> own =
+      options.environment ? pointers_to(*options.environment) : std::vector<char*>{};
+  char* const* const variables = options.environment ? own.data() : environ;
+  const auto become_program = [&](int pipe) {
     ::setpgid(0, 0);  // it may be a script, whose children end with it
     ::dup2(pipe, STDOUT_FILENO);
     std::signal(SIGPIPE, SIG_DFL);
-    ::execv(arguments[0], arguments.data());
-  });
+    ::execvpe(arguments[0], arguments.data(), variables);
+  };
+  Forked forked = fork_child(become_program, options.shows_errors);
   return {forked.pid, std::move(forked.pipe), timeout};
+}
+
+void AskedChild::kill() const {
+  if (pid_ <= 0) return;
+  signal_process(process_.number(), pid_, SIGKILL);
+  ::kill(-pid_, SIGKILL);  // its group, where it has one
 }
 
 /// A process that hangs in the kernel dies when the kernel lets go of it, and nobody waits for
 /// that.
 AskedChild::~AskedChild() {
   if (pid_ <= 0) return;
-  signal_process(process_.number(), pid_, SIGKILL);
-  ::kill(-pid_, SIGKILL);  // its group, where it has one
+  kill();
   for (int tries = 0; tries < 100 && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++tries)
     ::poll(nullptr, 0, 1);
 }
@@ -145,6 +155,11 @@ Result<std::string> AskedChild::answer(std::size_t bytes_max) {
   if (text.empty())
     return Error{Error::Kind::kUnavailable, "the process that asked has ended without an answer"};
   return text;
+}
+
+std::string output_of(const std::vector<std::string>& words, std::chrono::milliseconds timeout) {
+  auto answer = AskedChild::run(timeout, words, {.shows_errors = true}).answer();
+  return answer ? *std::move(answer) : "";
 }
 
 }  // namespace ddprun

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@
 
 namespace ddprun {
 
+struct ProgramOptions {
+  std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; nullopt: our own
+  bool shows_errors = false;  // its errors appear where ours do
+};
+
 class AskedChild {
  public:
   /// Starts a process that does `work` and writes what it returns; an exception ends it without an
@@ -26,8 +32,10 @@ class AskedChild {
   static AskedChild start(std::chrono::milliseconds timeout,
                           const std::function<std::string()>& work);
 
-  /// Starts a program, whose standard output is the answer. `words.front()` is its path.
-  static AskedChild run(std::chrono::milliseconds timeout, std::vector<std::string> words);
+  /// Starts a program, whose standard output is the answer. `words.front()` is its path, or a name
+  /// that PATH is searched for. No shell reads the words.
+  static AskedChild run(std::chrono::milliseconds timeout, const std::vector<std::string>& words,
+                        const ProgramOptions& options = {});
 
   AskedChild(AskedChild&&) noexcept;
   AskedChild& operator=(AskedChild&&) = delete;
@@ -43,6 +51,9 @@ class AskedChild {
   /// Gives the end of the pipe away that the answer is read from, for who does not want to be held.
   int release_pipe() { return pipe_.release(); }
 
+  /// Kills the process, and waits for nothing.
+  void kill() const;
+
   /// Waits for the end of the process, and returns all that it has written. Errors: kTimeout when
   /// that has not come in time, or is too long; kUnavailable when it could not be started, or wrote
   /// nothing.
@@ -57,5 +68,10 @@ class AskedChild {
   std::chrono::milliseconds timeout_;
   TimePoint deadline_;
 };
+
+/// What a program prints that is asked with these words, even if it fails then; "" when it cannot
+/// be run, or takes longer than `timeout`. Its errors appear where ours do.
+std::string output_of(const std::vector<std::string>& words,
+                      std::chrono::milliseconds timeout = std::chrono::seconds{30});
 
 }  // namespace ddprun

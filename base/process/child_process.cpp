@@ -133,14 +133,6 @@ DDPRUN_UNSANITIZED void take_files(ChildPlan& plan) {
   _exit(127);
 }
 
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> out;
-  out.reserve(strings.size() + 1);
-  for (const std::string& s : strings) out.push_back(const_cast<char*>(s.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
 Error start_error(const std::string& program, int error_number) {
   const auto kind = error_number == ENOENT                             ? Error::Kind::kNotFound
                     : error_number == EAGAIN || error_number == ENOMEM ? Error::Kind::kUnavailable
@@ -190,8 +182,8 @@ void start_and_watch(ChildPlan& plan, Started& started) {
 /// Starts one child. It touches nothing but its arguments, so any thread may call it.
 Started start(const NewChild& child) {
   const Command& command = child.command;
-  const std::vector<char*> arguments = pointers(command.arguments);
-  const std::vector<char*> environment = pointers(command.environment);
+  const std::vector<char*> arguments = pointers_to(command.arguments);
+  const std::vector<char*> environment = pointers_to(command.environment);
   ChildPlan plan{.program = command.program.c_str(),
                  .arguments = arguments.data(),
                  .environment = environment.data(),

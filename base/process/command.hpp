@@ -22,4 +22,13 @@ struct Command {
   Placement placement;                   // empty lists: wherever the system likes
 };
 
+/// Texts as exec(3) takes them: with a null pointer at the end. They must live longer.
+inline std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace ddprun

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/process/command.hpp"
 #include "base/process/file_limit.hpp"
 #include "base/split_lines.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
@@ -46,14 +47,6 @@ bool read_into(const Descriptor& source, std::string& text) {
   return bytes > 0 || (bytes < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/// As exec(3) takes them: with a null pointer at the end.
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 /// While it lives, this process has the limit of open files that it was started with. A program
 /// that is started then has it, too: it is what the doctor reads there, and what srun hands on.
 class OriginalFileLimit {
@@ -78,7 +71,7 @@ class OriginalFileLimit {
 int start_program(const std::vector<std::string>& words,
                   const std::vector<std::string>& environment, const std::array<int, 3>& ends,
                   pid_t& pid) {
-  std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
+  const std::vector<char*> arguments = pointers_to(words), variables = pointers_to(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   for (int i = 0; i < 3; ++i)  // before the limit: their numbers may be beyond it

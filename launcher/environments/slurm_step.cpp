@@ -15,13 +15,13 @@
 #include <sstream>
 
 #include "base/log.hpp"
+#include "base/process/asked_child.hpp"
 #include "base/process/child_process.hpp"
 #include "base/process/spawn_pool.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/job_secret.hpp"
-#include "launcher/settings/program_output.hpp"
 #include "launcher/settings/shell_words.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/transport/fresh_secret.hpp"
@@ -74,12 +74,8 @@ Result<std::string> step_secret(const StepStart& start, const EnvironmentLookup&
 Error become_flux(const std::string& flux, const StepStart& start, const std::string& secret) {
   if (!secret.empty()) setenv(kSecretVariable, secret.c_str(), 1);
   const std::vector<std::string> words = flux_command(start, own_path());
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
   std::signal(SIGPIPE, SIG_DFL);
-  execv(flux.c_str(), arguments.data());
+  execv(flux.c_str(), pointers_to(words).data());
   return {Error::Kind::kDenied, "cannot start '" + flux + "': " + std::strerror(errno)};
 }
 

@@ -11,12 +11,12 @@
 
 #include "agent/placement/usable_cpus.hpp"
 #include "base/descriptor.hpp"
+#include "base/process/asked_child.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/silence_note.hpp"
 #include "launcher/settings/file_ends.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/gpus.hpp"
-#include "launcher/settings/program_output.hpp"
 #include "launcher/settings/secret_file.hpp"
 
 namespace ddprun {
@@ -69,7 +69,7 @@ Surroundings this_machine(const EnvironmentLookup& environment) {
           read_secret_file,
           host_name,
           read_text,
-          output_of,
+          [](const std::vector<std::string>& words) { return output_of(words); },
           own_path,
           [] { return has_terminal() ? getpgrp() : 0; },
           [environment] { return working_directory(environment); }};
