@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/placement/cpu_topology.hpp"
+#include "base/machine/cpu_topology.hpp"
 #include "base/process/command.hpp"
 #include "base/result.hpp"
 

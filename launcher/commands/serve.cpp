@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "agent/output/console.hpp"
-#include "agent/placement/usable_cpus.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/machine/usable_cpus.hpp"
 #include "base/process/file_limit.hpp"
 #include "base/process/process_tree.hpp"
 #include "base/start_coroutine.hpp"

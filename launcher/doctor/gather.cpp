@@ -22,9 +22,9 @@
 #include <thread>
 #include <utility>
 
-#include "agent/placement/machine_topology.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
+#include "base/machine/machine_topology.hpp"
 #include "base/process/asked_child.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/folder_probe.hpp"

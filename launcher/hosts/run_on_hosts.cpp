@@ -13,8 +13,8 @@
 #include <optional>
 #include <utility>
 
-#include "agent/placement/usable_cpus.hpp"
 #include "base/log.hpp"
+#include "base/machine/usable_cpus.hpp"
 #include "base/match.hpp"
 #include "base/printable.hpp"
 #include "base/process/file_limit.hpp"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "agent/placement/machine_topology.hpp"
-#include "agent/placement/usable_cpus.hpp"
+#include "base/machine/machine_topology.hpp"
+#include "base/machine/usable_cpus.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/settings/gpus.hpp"
 

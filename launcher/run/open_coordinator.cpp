@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "agent/placement/usable_cpus.hpp"
 #include "base/asio.hpp"
 #include "base/log.hpp"
+#include "base/machine/usable_cpus.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/own_address.hpp"

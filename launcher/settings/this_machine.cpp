@@ -9,8 +9,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "agent/placement/usable_cpus.hpp"
 #include "base/descriptor.hpp"
+#include "base/machine/usable_cpus.hpp"
 #include "base/process/asked_child.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/silence_note.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/placement/cpu_topology.hpp"
+#include "base/machine/cpu_topology.hpp"
 
 namespace ddprun {
 

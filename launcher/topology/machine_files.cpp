@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "agent/placement/machine_topology.hpp"
-#include "agent/placement/sysfs_files.hpp"
+#include "base/machine/machine_topology.hpp"
+#include "base/machine/sysfs_files.hpp"
 #include "base/parse_number.hpp"
 #include "launcher/topology/driver_facts.hpp"
 

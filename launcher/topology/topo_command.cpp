@@ -8,8 +8,8 @@
 
 #include "agent/output/console.hpp"
 #include "agent/placement/placement.hpp"
-#include "agent/placement/usable_cpus.hpp"
 #include "base/log.hpp"
+#include "base/machine/usable_cpus.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/options/command_options.hpp"
 #include "launcher/run/terminal.hpp"

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "agent/placement/machine_topology.hpp"
-#include "agent/placement/sysfs_files.hpp"
+#include "base/machine/machine_topology.hpp"
+#include "base/machine/sysfs_files.hpp"
 #include "base/process/asked_child.hpp"
 #include "launcher/doctor/bench/cpu_speeds.hpp"
 #include "launcher/doctor/bench/measurements_json.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "agent/placement/cpu_topology.hpp"
+#include "base/machine/cpu_topology.hpp"
 #include "launcher/doctor/bench/measurements.hpp"
 
 namespace ddprun {

@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "agent/placement/usable_cpus.hpp"
 #include "agent/workers/error_file.hpp"
 #include "agent/workers/oom.hpp"
 #include "agent/workers/output_plan.hpp"
 #include "agent/workers/recorded_error.hpp"
+#include "base/machine/usable_cpus.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 

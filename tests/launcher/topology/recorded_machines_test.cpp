@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "agent/placement/machine_topology.hpp"
+#include "base/machine/machine_topology.hpp"
 #include "base/number_list.hpp"
 #include "launcher/topology/machine_drawing.hpp"
 #include "launcher/topology/machine_files.hpp"

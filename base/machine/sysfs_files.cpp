@@ -1,4 +1,4 @@
-#include "agent/placement/sysfs_files.hpp"
+#include "base/machine/sysfs_files.hpp"
 
 #include <algorithm>
 #include <fstream>

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "agent/placement/cpu_topology.hpp"
+#include "base/machine/cpu_topology.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {

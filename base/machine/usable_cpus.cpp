@@ -1,10 +1,10 @@
-#include "agent/placement/usable_cpus.hpp"
+#include "base/machine/usable_cpus.hpp"
 
 #include <algorithm>
 #include <fstream>
 #include <string>
 
-#include "agent/placement/machine_topology.hpp"
+#include "base/machine/machine_topology.hpp"
 #include "base/parse_number.hpp"
 
 namespace ddprun {

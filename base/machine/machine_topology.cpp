@@ -1,4 +1,4 @@
-#include "agent/placement/machine_topology.hpp"
+#include "base/machine/machine_topology.hpp"
 
 #include <sched.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/placement/sysfs_files.hpp"
+#include "base/machine/sysfs_files.hpp"
 #include "base/number_list.hpp"
 
 namespace ddprun {

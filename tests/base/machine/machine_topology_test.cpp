@@ -1,4 +1,4 @@
-#include "agent/placement/machine_topology.hpp"
+#include "base/machine/machine_topology.hpp"
 
 #include <fstream>
 #include <numeric>
