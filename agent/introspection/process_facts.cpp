@@ -3,8 +3,9 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
 #include <sstream>
+
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -31,7 +32,7 @@ std::vector<std::filesystem::path> threads_of(pid_t pid) {
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;
   for (const auto& thread : threads_of(pid)) {
-    std::istringstream list{read_proc_file(thread / "children")};
+    std::istringstream list{text_if_any(thread / "children")};
     for (pid_t child = 0; list >> child;) children.push_back(child);
   }
   return children;
@@ -39,7 +40,7 @@ std::vector<pid_t> children_of(pid_t pid) {
 
 /// Whether the signal is in that mask of the process (proc(5), /proc/PID/status).
 bool is_in_mask(pid_t pid, std::string_view mask, int signal) {
-  std::istringstream status{read_proc_file(folder_of(pid) + "/status")};
+  std::istringstream status{text_if_any(folder_of(pid) + "/status")};
   for (std::string line; std::getline(status, line);) {
     if (!line.starts_with(mask)) continue;
     std::istringstream digits{line.substr(mask.size())};
@@ -51,14 +52,6 @@ bool is_in_mask(pid_t pid, std::string_view mask, int signal) {
 }
 
 }  // namespace
-
-/// A stream's iterators would throw when the process ends between the opening and the reading.
-std::string read_proc_file(const std::filesystem::path& path) {
-  const std::ifstream in{path, std::ios::binary};
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 /// The name stands in parentheses, and may hold any character.
 std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks) {
@@ -86,7 +79,7 @@ std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks) {
 
 std::optional<ProcessFacts> read_process(pid_t pid) {
   static const long ticks = sysconf(_SC_CLK_TCK);
-  return parse_stat(read_proc_file(folder_of(pid) + "/stat"), ticks);
+  return parse_stat(text_if_any(folder_of(pid) + "/stat"), ticks);
 }
 
 /// A main thread may end before the others, which go on.
@@ -94,7 +87,7 @@ bool is_ending(pid_t pid) {
   const auto main_thread = read_process(pid);
   if (!main_thread || !main_thread->exiting) return false;
   for (const auto& thread : threads_of(pid)) {
-    const auto facts = parse_stat(read_proc_file(thread / "stat"), 1);
+    const auto facts = parse_stat(text_if_any(thread / "stat"), 1);
     if (facts && !facts->exiting) return false;
   }
   return true;
@@ -125,7 +118,7 @@ std::vector<pid_t> read_lineage(pid_t pid) {
 }
 
 ThreadTimes read_main_thread_times(pid_t pid) {
-  std::istringstream text{read_proc_file(folder_of(pid) + "/schedstat")};
+  std::istringstream text{text_if_any(folder_of(pid) + "/schedstat")};
   std::int64_t ran_ns = 0;
   std::int64_t waited_ns = 0;
   text >> ran_ns >> waited_ns;
@@ -134,7 +127,7 @@ ThreadTimes read_main_thread_times(pid_t pid) {
 }
 
 std::string read_wait_channel(pid_t pid) {
-  std::string channel = read_proc_file(folder_of(pid) + "/wchan");
+  std::string channel = text_if_any(folder_of(pid) + "/wchan");
   return channel == "0" ? "" : channel;
 }
 

@@ -21,9 +21,6 @@ struct ProcessFacts {
   bool exiting = false;              // on its way out of the kernel, or a zombie
 };
 
-/// The text of a file of /proc; what was read of it when its process ends meanwhile, mostly "".
-std::string read_proc_file(const std::filesystem::path& path);
-
 /// Reads the text of /proc/PID/stat; nullopt when it is none. Pure. `ticks` are those of a second
 /// (sysconf(3), _SC_CLK_TCK).
 std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks);

@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <sstream>
 #include <string_view>
 
@@ -20,6 +19,7 @@
 #include "base/descriptor.hpp"
 #include "base/parse_number.hpp"
 #include "base/system/linux_calls.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -32,7 +32,7 @@ constexpr timespec kPassDelay{0, 2'000'000};
 constexpr int kEmptyPasses = 25;
 
 bool carries_mark(pid_t pid, const std::string& mark) {
-  std::ifstream environment{"/proc/" + std::to_string(pid) + "/environ", std::ios::binary};
+  std::istringstream environment{text_if_any("/proc/" + std::to_string(pid) + "/environ")};
   constexpr std::string_view kName{kMarkVariable};
   for (std::string entry; std::getline(environment, entry, '\0');) {
     if (!entry.starts_with(kName) || entry.size() <= kName.size() || entry[kName.size()] != '=')

@@ -1,9 +1,9 @@
 #include "agent/workers/oom.hpp"
 
-#include <fstream>
 #include <sstream>
 
 #include "base/bytes_text.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::int64_t counter(const fs::path& path) {
-  std::ifstream file{path};
+  std::istringstream file{text_if_any(path)};
   std::string name;
   for (std::int64_t value = 0; file >> name >> value;)
     if (name == "oom_kill") return value;
@@ -22,14 +22,14 @@ std::int64_t counter(const fs::path& path) {
 /// A limit of v2 may be "max", and one of v1 more than any machine has.
 std::int64_t limit_in(const fs::path& path) {
   constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
-  std::ifstream file{path};
+  std::istringstream file{text_if_any(path)};
   std::int64_t bytes = -1;
   return file >> bytes && bytes < kNoLimit ? bytes : -1;
 }
 
 /// What the folder of the own cgroup's memory controller says, v2 or v1.
 OomCounters own_cgroup(const fs::path& proc, const fs::path& cgroups) {
-  std::ifstream membership{proc / "self/cgroup"};
+  std::istringstream membership{text_if_any(proc / "self/cgroup")};
   for (std::string line; std::getline(membership, line);) {
     std::istringstream fields{line};
     std::string id, controllers, path;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/introspection/process_facts.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -25,7 +26,7 @@ bool tells_group(pid_t pid) {
   const auto facts = read_process(pid);
   if (!facts || facts->name != "timeout") return false;
   using namespace std::string_view_literals;
-  const std::string words = read_proc_file("/proc/" + std::to_string(pid) + "/cmdline");
+  const std::string words = text_if_any("/proc/" + std::to_string(pid) + "/cmdline");
   return words.find("\0--foreground\0"sv) == std::string::npos &&
          words.find("\0-f\0"sv) == std::string::npos;
 }

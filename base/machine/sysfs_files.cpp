@@ -1,11 +1,11 @@
 #include "base/machine/sysfs_files.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <system_error>
 
 #include "base/number_list.hpp"
 #include "base/parse_number.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -30,18 +30,10 @@ bool is_there(const fs::path& file) {
 }
 
 std::optional<std::string> first_line(const fs::path& file) {
-  std::error_code unknown;  // opening a pipe that somebody has put there would wait for ever
-  if (!fs::is_regular_file(file, unknown)) return std::nullopt;
-  std::ifstream in{file, std::ios::binary};
-  if (!in.is_open()) return std::nullopt;
-  std::string text;
-  for (char chunk[512]; text.size() < kSysfsLineBytesMax && in;) {
-    in.read(chunk, sizeof chunk);
-    const std::string_view read{chunk, static_cast<std::size_t>(in.gcount())};
-    text += read.substr(0, read.find('\n'));
-    if (read.find('\n') != std::string_view::npos) break;
-  }
-  return text;
+  auto text = read_text(file, kSysfsFileBytesMax);
+  if (!text) return std::nullopt;
+  text->resize(std::min(text->find('\n'), text->size()));
+  return *std::move(text);
 }
 
 Result<int> read_number(const fs::path& file) {

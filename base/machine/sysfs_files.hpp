@@ -12,15 +12,15 @@
 
 namespace ddprun {
 
-/// The longest line that the kernel writes is a list of every second of kCpusMax CPUs: 20 KB.
-inline constexpr std::size_t kSysfsLineBytesMax = 64 * 1024;
+/// The longest file that the kernel writes is a list of every second of kCpusMax CPUs: 20 KB.
+inline constexpr std::size_t kSysfsFileBytesMax = 64 * 1024;
 /// The largest folders have a file for each CPU or PCI device.
 inline constexpr std::size_t kSysfsNamesMax = 65'536;
 
 bool is_there(const std::filesystem::path& file);
 
-/// The first line, without its end; nullopt when the file cannot be read. Of a longer line than
-/// kSysfsLineBytesMax the rest is left out.
+/// The first line, without its end; nullopt when the file cannot be read, or is longer than
+/// kSysfsFileBytesMax.
 std::optional<std::string> first_line(const std::filesystem::path& file);
 
 /// Errors: kNotFound when the file cannot be read, kInvalid when it has no number.

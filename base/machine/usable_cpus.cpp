@@ -1,25 +1,21 @@
 #include "base/machine/usable_cpus.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 
 #include "base/machine/machine_topology.hpp"
 #include "base/parse_number.hpp"
+#include "base/split_lines.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
 namespace {
 
 std::optional<int> quota_of_own_cgroup() {
-  std::ifstream membership{"/proc/self/cgroup"};
-  for (std::string line; std::getline(membership, line);) {
-    if (!line.starts_with("0::")) continue;  // the line of cgroup v2
-    std::ifstream limit{"/sys/fs/cgroup" + line.substr(3) + "/cpu.max"};
-    std::string cpu_max;
-    std::getline(limit, cpu_max);
-    return cpu_quota(cpu_max);
-  }
+  for (const std::string& line : split_lines(text_if_any("/proc/self/cgroup")))
+    if (line.starts_with("0::"))  // the line of cgroup v2
+      return cpu_quota(text_if_any("/sys/fs/cgroup" + line.substr(3) + "/cpu.max"));
   return std::nullopt;
 }
 

@@ -14,13 +14,13 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/in_time.hpp"
 #include "base/system/linux_calls.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds kLookAgain{500};
 /// The numbers of a process in all PID namespaces from that of /proc down to its own (proc(5),
 /// "NSpid"); empty where the kernel does not tell.
 std::vector<pid_t> numbers_of(const std::string& process) {
-  std::ifstream status{"/proc/" + process + "/status"};
+  std::istringstream status{text_if_any("/proc/" + process + "/status")};
   std::vector<pid_t> numbers;
   for (std::string line; std::getline(status, line);) {
     if (!line.starts_with("NSpid:")) continue;
@@ -81,7 +81,7 @@ std::vector<pid_t> children_but(const std::vector<pid_t>& spared) {
   std::vector<pid_t> pids;
   std::error_code unreadable;
   for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task", unreadable}) {
-    std::ifstream list{thread.path() / "children"};
+    std::istringstream list{text_if_any(thread.path() / "children")};
     for (pid_t listed = 0; list >> listed;) {
       const pid_t pid = numbers.of(listed);
       if (pid > 0 && std::ranges::count(spared, pid) == 0) pids.push_back(pid);

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "base/split_lines.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -36,11 +36,7 @@ bool is_served_type(std::string_view type) {
   return std::ranges::count(kServed, type.substr(0, type.find('.'))) > 0;  // "fuse.sshfs"
 }
 
-std::string mount_table() {
-  std::ostringstream mounts;
-  mounts << std::ifstream{"/proc/self/mountinfo"}.rdbuf();
-  return mounts.str();
-}
+std::string mount_table() { return text_if_any("/proc/self/mountinfo"); }
 
 bool is_served(const std::string& folder, const std::string& mounts) {
   std::string path = std::filesystem::absolute(folder).lexically_normal().string();

@@ -1,8 +1,8 @@
 #include "base/system/fresh_id.hpp"
 
-#include <fstream>
-
 #include "base/system/fresh_token.hpp"
+#include "base/system/whole_file.hpp"
+#include "base/trimmed.hpp"
 
 namespace ddprun {
 
@@ -23,9 +23,7 @@ std::string id_without_proc() {
 }  // namespace
 
 std::string fresh_id() {
-  std::ifstream uuid{"/proc/sys/kernel/random/uuid"};
-  std::string id;
-  std::getline(uuid, id);
+  std::string id{trimmed(text_if_any("/proc/sys/kernel/random/uuid"), "\n")};
   return id.empty() ? id_without_proc() : id;
 }
 

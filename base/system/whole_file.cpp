@@ -1,9 +1,11 @@
 #include "base/system/whole_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +19,8 @@
 namespace ddprun {
 
 namespace {
+
+constexpr std::size_t kSmallFileBytesMax = 16 * 1024 * 1024;
 
 /// A pipe, a terminal or /dev/null: a new file in its place would be another thing.
 bool is_no_file(const std::filesystem::path& path) {
@@ -38,6 +42,10 @@ Result<void> write_to(const std::filesystem::path& path, std::string_view text) 
   if (text.empty()) return {};
   return Error{Error::Kind::kUnavailable,
                "cannot write to " + path.string() + ": " + std::strerror(errno)};
+}
+
+Error unread(int number) {
+  return {number == ENOENT ? Error::Kind::kNotFound : Error::Kind::kDenied, std::strerror(number)};
 }
 
 }  // namespace
@@ -65,6 +73,36 @@ Result<void> write_whole(const std::filesystem::path& named, const std::string& 
   }
   if (std::rename(fresh.c_str(), path.c_str()) != 0) return refused();
   return {};
+}
+
+Result<std::string> read_text(const std::filesystem::path& path, std::size_t bytes_max,
+                              ReadFrom from) {
+  const bool files_alone = from == ReadFrom::kFiles;
+  struct stat what {};
+  if (::stat(path.c_str(), &what) != 0) return unread(errno);
+  if (files_alone && !S_ISREG(what.st_mode))
+    return Error{Error::Kind::kDenied, "it is no regular file"};
+  if (S_ISDIR(what.st_mode)) return Error{Error::Kind::kDenied, "it is a directory"};
+  // Somebody may put a pipe there meanwhile.
+  const int no_wait = files_alone ? O_NONBLOCK : 0;
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC | no_wait)};
+  if (!file.is_open()) return unread(errno);
+  std::string text;
+  for (std::array<char, 16 * 1024> chunk;;) {
+    const ssize_t bytes = ::read(file.number(), chunk.data(), chunk.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return unread(errno);
+    if (bytes == 0) return text;
+    text.append(chunk.data(), static_cast<std::size_t>(bytes));
+    if (text.size() > bytes_max)
+      return Error{Error::Kind::kInvalid,
+                   "it has more than " + std::to_string(bytes_max) + " bytes"};
+  }
+}
+
+std::string text_if_any(const std::filesystem::path& path) {
+  auto text = read_text(path, kSmallFileBytesMax);
+  return text ? *std::move(text) : "";
 }
 
 }  // namespace ddprun

@@ -1,13 +1,10 @@
 #include "launcher/commands/explain_command.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-
 #include "agent/output/console.hpp"
 #include "agent/reports/report_text.hpp"
 #include "base/log.hpp"
 #include "base/system/silence_note.hpp"
+#include "base/system/whole_file.hpp"
 #include "launcher/options/command_options.hpp"
 
 namespace ddprun {
@@ -19,15 +16,12 @@ constexpr std::size_t kReportBytesMax = 4 * 1024 * 1024;
 
 int explain(const std::string& path, Console& out) {
   const SilenceNote note{path};
-  std::ifstream file{path, std::ios::binary};
-  std::string text(kReportBytesMax, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (file.bad() || (text.empty() && !file.eof())) {
-    log::error("cannot read '{}': {}", path, std::strerror(errno));
+  const auto text = read_text(path, kReportBytesMax, ReadFrom::kPipesToo);
+  if (!text) {
+    log::error("cannot read '{}': {}", path, text.error().message);
     return 1;
   }
-  const auto report = parse_report(text);
+  const auto report = parse_report(*text);
   if (!report) {
     log::error("'{}' is no report of a job ({}): is it a file of --report-file?", path,
                report.error().message);

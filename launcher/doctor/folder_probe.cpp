@@ -15,7 +15,6 @@
 #include "base/descriptor.hpp"
 #include "base/system/file_system.hpp"
 #include "launcher/doctor/bench/ms_since.hpp"
-#include "launcher/doctor/kernel_files.hpp"
 
 namespace ddprun {
 
@@ -63,7 +62,7 @@ FolderReading probe_folder(const std::string& role, const std::string& path) {
   }
   if (folder != absolute) reading.tried = folder.string();
   const auto real = std::filesystem::canonical(folder, error);
-  reading.file_system = file_system_of(real.string(), kernel_text("/proc/self/mountinfo"));
+  reading.file_system = file_system_of(real.string(), mount_table());
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) == 0) {
     const auto block = static_cast<std::int64_t>(space.f_frsize);

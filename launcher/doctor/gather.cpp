@@ -27,6 +27,7 @@
 #include "base/machine/machine_topology.hpp"
 #include "base/process/asked_child.hpp"
 #include "base/system/own_process.hpp"
+#include "base/system/whole_file.hpp"
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gpu_driver.hpp"
 #include "launcher/doctor/interface_choice.hpp"
@@ -256,7 +257,7 @@ class Questions {
     const std::string address = first_address(reading_);
     ask_lookup(reading_.names.own_name, reading_.node, look_up_name);
     if (!address.empty()) ask_lookup(reading_.names.own_address, address, look_up_address);
-    const auto servers = name_servers_in(kernel_text("/etc/resolv.conf"));
+    const auto servers = name_servers_in(text_if_any("/etc/resolv.conf"));
     if (servers.empty()) return;
     auto child = AskedChild::start(kNameServersTimeout, [&servers] {
       return to_line(NamesReading{.servers = ask_name_servers(servers)});

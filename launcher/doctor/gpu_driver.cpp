@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "launcher/doctor/kernel_files.hpp"
+#include "base/system/whole_file.hpp"
 #include "launcher/topology/nvml_library.hpp"
 
 namespace ddprun {
@@ -56,7 +56,7 @@ class GpuSurvey {
     constexpr NvmlWide kNotKnown = ~NvmlWide{0};  // NVML_VALUE_NOT_AVAILABLE
     for (unsigned i = 0; i < std::min(count, kProcessesMax); ++i) {
       const NvmlProcess& process = processes[i];
-      std::string name = kernel_text(fmt::format("/proc/{}/comm", process.pid));
+      std::string name = text_if_any(fmt::format("/proc/{}/comm", process.pid));
       name.erase(std::min(name.find('\n'), name.size()));
       const NvmlWide bytes = process.used_bytes == kNotKnown ? 0 : process.used_bytes;
       reading_.processes.push_back({process.pid, name, static_cast<std::int64_t>(bytes)});

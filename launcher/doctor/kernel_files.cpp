@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <sstream>
 #include <string>
@@ -14,6 +13,7 @@
 #include "base/number_list.hpp"
 #include "base/parse_number.hpp"
 #include "base/split_lines.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string first_word_of(const fs::path& path) {
-  std::istringstream text{kernel_text(path)};
+  std::istringstream text{text_if_any(path)};
   std::string word;
   text >> word;
   return word;
@@ -56,10 +56,10 @@ std::vector<std::string> names_in(const fs::path& folder) {
 }
 
 void read_memory(const fs::path& root, MemoryReading& memory) {
-  const std::string text = kernel_text(root / "proc/meminfo");
+  const std::string text = text_if_any(root / "proc/meminfo");
   if (const auto total = number_behind(text, "MemTotal:")) memory.total_bytes = *total * 1024;
   if (const auto free = number_behind(text, "MemAvailable:")) memory.available_bytes = *free * 1024;
-  const std::string pages = kernel_text(root / "sys/kernel/mm/transparent_hugepage/enabled");
+  const std::string pages = text_if_any(root / "sys/kernel/mm/transparent_hugepage/enabled");
   const std::size_t begin = pages.find('['), end = pages.find(']');
   if (begin < end && end != std::string::npos)
     memory.transparent_huge_pages = pages.substr(begin + 1, end - begin - 1);
@@ -73,7 +73,7 @@ std::vector<fs::path> cgroups(const fs::path& root, const std::string& controlle
   fs::path mount = root / "sys/fs/cgroup";
   if (!controller.empty()) mount /= controller;
   std::vector<fs::path> folders;
-  for (const std::string& line : split_lines(kernel_text(root / "proc/self/cgroup"))) {
+  for (const std::string& line : split_lines(text_if_any(root / "proc/self/cgroup"))) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     if (line.substr(first + 1, second - first - 1) != controller) continue;
@@ -106,7 +106,7 @@ void read_cgroup_memory(const fs::path& root, MemoryReading& memory) {
       const auto max = number_in(folder / files.memory_max);
       if (!max || *max == kUnlimited || *max >= kNoLimitFrom) continue;
       const auto all = number_in(folder / files.memory_used).value_or(0);
-      const auto cache = number_behind(kernel_text(folder / "memory.stat"), files.inactive);
+      const auto cache = number_behind(text_if_any(folder / "memory.stat"), files.inactive);
       const std::int64_t used = std::max<std::int64_t>(all - cache.value_or(0), 0);
       if (*max - used >= least) continue;
       least = *max - used;
@@ -131,7 +131,7 @@ void read_cgroup_tasks(const fs::path& root, LimitsReading& limits) {
 
 /// "200000 100000" of cpu.max, or the two files of version 1.
 std::optional<double> quota_in(const fs::path& folder) {
-  std::istringstream text{kernel_text(folder / "cpu.max")};
+  std::istringstream text{text_if_any(folder / "cpu.max")};
   double quota = 0, period = 0;
   if (!(text >> quota >> period)) {
     quota = static_cast<double>(number_in(folder / "cpu.cfs_quota_us").value_or(-1));
@@ -178,20 +178,20 @@ void read_infiniband(const fs::path& root, NodeReading& reading) {
   for (const std::string& device : names_in(devices))
     for (const std::string& port : names_in(devices / device / "ports")) {
       const fs::path folder = devices / device / "ports" / port;
-      const std::string state = kernel_text(folder / "state");  // "4: ACTIVE"
+      const std::string state = text_if_any(folder / "state");  // "4: ACTIVE"
       const std::size_t word = state.find(": ");
       reading.infiniband.push_back(
           {.device = device,
            .port = parse_number<int>(port).value_or(0),
            .state = rest_of_line(state, word == std::string::npos ? 0 : word + 2),
            .link_layer = first_word_of(folder / "link_layer"),
-           .rate = rest_of_line(kernel_text(folder / "rate"), 0)});
+           .rate = rest_of_line(text_if_any(folder / "rate"), 0)});
     }
 }
 
 void read_capabilities(const fs::path& root, LimitsReading& limits) {
   constexpr int kIpcLock = 14, kSysAdmin = 21, kSysResource = 24;  // <linux/capability.h>
-  std::istringstream lines{kernel_text(root / "proc/self/status")};
+  std::istringstream lines{text_if_any(root / "proc/self/status")};
   for (std::string name, value; lines >> name;) {
     if (name != "CapEff:") continue;
     lines >> value;
@@ -204,16 +204,9 @@ void read_capabilities(const fs::path& root, LimitsReading& limits) {
 
 }  // namespace
 
-std::string kernel_text(const fs::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  return text.str();
-}
-
 ProcessesLook look_at_processes(const std::filesystem::path& root) {
   ProcessesLook look;
-  std::istringstream uptime{kernel_text(root / "proc/uptime")};
+  std::istringstream uptime{text_if_any(root / "proc/uptime")};
   double seconds = 0;
   if (uptime >> seconds)
     look.at = std::llround(seconds * static_cast<double>(::sysconf(_SC_CLK_TCK)));
@@ -222,7 +215,7 @@ ProcessesLook look_at_processes(const std::filesystem::path& root) {
        entry.increment(error)) {
     const auto pid = parse_number<std::int64_t>(entry->path().filename().string());
     if (!pid || *pid == ::getpid()) continue;
-    if (auto times = parse_process_times(kernel_text(entry->path() / "stat")))
+    if (auto times = parse_process_times(text_if_any(entry->path() / "stat")))
       look.processes.push_back(std::move(*times));
   }
   return look;

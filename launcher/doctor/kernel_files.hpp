@@ -14,7 +14,4 @@ void read_kernel_files(const std::filesystem::path& root, NodeReading& reading);
 /// Looks at the processes below `root`/proc that may be seen, but for this one.
 ProcessesLook look_at_processes(const std::filesystem::path& root);
 
-/// Returns the text of a file of the kernel; "" if it cannot be read.
-std::string kernel_text(const std::filesystem::path& path);
-
 }  // namespace ddprun

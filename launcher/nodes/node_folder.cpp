@@ -1,9 +1,6 @@
 #include "launcher/nodes/node_folder.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -36,14 +33,8 @@ Result<std::vector<std::string>> node_files(const fs::path& folder) {
 }
 
 Result<NodeRecord> read_record(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return invalid("it is no regular file");  // to wait for
-  std::ifstream file{path, std::ios::binary};
-  if (!file) return Error{Error::Kind::kUnavailable, std::strerror(errno)};
-  std::string text(kNodeRecordBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_node_record(text);
+  const auto text = read_text(path, kNodeRecordBytesMax);
+  return text ? parse_node_record(*text) : text.error();
 }
 
 /// Whoever removes the same file at the same time has done it as well.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
+#include "base/system/whole_file.hpp"
 #include "launcher/record/hidden_secrets.hpp"
 #include "launcher/record/program_words.hpp"
 #include "launcher/record/version_texts.hpp"
@@ -23,18 +23,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kRecordedVariables[] = {"NCCL_", "TORCH_",   "CUDA_",
                                                    "GLOO_", "PYTORCH_", "OMP_"};
 constexpr std::uintmax_t kScriptBytesMax = 64 * 1024 * 1024;  // a program may be larger
-constexpr std::size_t kTextBytesMax = 64 * 1024;
-
-/// The beginning of a file; "": there is none that can be read.
-std::string text_of_file(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error) || fs::is_fifo(path, error)) return "";
-  std::ifstream file{path, std::ios::binary};
-  std::string text(kTextBytesMax, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
 
 std::string hash_of(const fs::path& path) try {
   const fs::path real = fs::canonical(path);
@@ -71,10 +59,10 @@ fs::path behind_pyenv(const fs::path& program, const std::vector<std::string>& e
   std::string chosen = value_of(environment, "PYENV_VERSION");
   for (fs::path folder = fs::current_path(error); chosen.empty() && !folder.empty();
        folder = folder.parent_path()) {
-    chosen = text_of_file(folder / ".python-version");
+    chosen = text_if_any(folder / ".python-version");
     if (folder == folder.root_path()) break;
   }
-  if (chosen.empty()) chosen = text_of_file(shims.parent_path() / "version");
+  if (chosen.empty()) chosen = text_if_any(shims.parent_path() / "version");
   chosen = chosen.substr(0, chosen.find_first_of(" :\n"));
   if (chosen.empty()) return program;
   const fs::path real = shims.parent_path() / "versions" / chosen / "bin" / program.filename();
@@ -103,7 +91,7 @@ class PythonFiles {
 
   std::string torch() const {
     for (const fs::path& site : sites_)
-      if (auto found = torch_version_in(text_of_file(site / "torch/version.py")); !found.empty())
+      if (auto found = torch_version_in(text_if_any(site / "torch/version.py")); !found.empty())
         return found;
     return "";
   }
@@ -125,7 +113,7 @@ class PythonFiles {
   void find_installation(const fs::path& program) {
     std::error_code error;
     prefix_ = program.parent_path().parent_path();
-    const std::string venv = text_of_file(prefix_ / "pyvenv.cfg");
+    const std::string venv = text_if_any(prefix_ / "pyvenv.cfg");
     const fs::path real = fs::canonical(program, error);
     version_ = python_version_of_venv(venv);
     if (version_.empty()) version_ = python_version_in_name(real.filename().string());
@@ -191,8 +179,8 @@ RunRecord gather_run_record(const LaunchSpec& spec, const std::vector<std::strin
     record.python = python->version();
     record.torch = python->torch();
   }
-  record.driver = driver_version_in(text_of_file("/proc/driver/nvidia/version"));
-  const std::string kernel = text_of_file("/proc/sys/kernel/osrelease");
+  record.driver = driver_version_in(text_if_any("/proc/driver/nvidia/version"));
+  const std::string kernel = text_if_any("/proc/sys/kernel/osrelease");
   record.kernel = kernel.substr(0, kernel.find('\n'));
   record.workers = spec.workers;
   return record;

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <exception>
-#include <fstream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -79,18 +76,10 @@ std::string record_file_name(const RecordedScript& script) {
 Result<std::optional<RunRecord>> read_good_run(const fs::path& folder,
                                                const RecordedScript& script) {
   const fs::path path = folder / record_file_name(script);
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) return std::optional<RunRecord>{};
-  if (!fs::is_regular_file(status)) return no_record(path, "it is no regular file");
-  std::ifstream file{path, std::ios::binary};
-  if (!file) return no_record(path, std::strerror(errno));
-  std::string text(kRunRecordBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kRunRecordBytesMax)
-    return no_record(path, "it has more than " + std::to_string(kRunRecordBytesMax) + " bytes");
-  auto record = parse_run_record(text);
+  const auto text = read_text(path, kRunRecordBytesMax);
+  if (!text && text.error().kind == Error::Kind::kNotFound) return std::optional<RunRecord>{};
+  if (!text) return no_record(path, text.error().message);
+  auto record = parse_run_record(*text);
   if (!record) return no_record(path, record.error().message);
   return std::optional{std::move(*record)};
 }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
+#include <sstream>
 
+#include "base/system/whole_file.hpp"
 #include "worker_sdk/contract/visible_devices.hpp"
 
 namespace ddprun {
@@ -36,7 +37,7 @@ int amd_gpus(const fs::path& sys) {
   std::error_code unreadable;
   for (const auto& node :
        fs::directory_iterator{sys / "class/kfd/kfd/topology/nodes", unreadable}) {
-    std::ifstream properties{node.path() / "properties"};
+    std::istringstream properties{text_if_any(node.path() / "properties")};
     for (std::string name, value; properties >> name >> value;)
       if (name == "simd_count" && value != "0") ++count;
   }

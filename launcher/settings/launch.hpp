@@ -42,7 +42,7 @@ struct Surroundings {
   std::function<Result<std::string>(const std::string& name)> find_program;     // find_program.hpp
   ReadSecret read_secret;                                                       // secret_file.hpp
   std::function<std::string()> host_name;  // this machine's, without a domain or with it
-  /// The text of a whole file. Errors: kNotFound and kDenied, with its name.
+  /// The text of a whole file. Errors: those of read_text(), with its name.
   std::function<Result<std::string>(const std::string& path)> read_text;
   std::function<std::string(const std::vector<std::string>& words)> output_of;  // asked_child.hpp
   std::function<std::string()> own_path;           // the path of this ddprun

@@ -3,17 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/descriptor.hpp"
 #include "base/machine/usable_cpus.hpp"
 #include "base/process/asked_child.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/silence_note.hpp"
+#include "base/system/whole_file.hpp"
 #include "launcher/settings/file_ends.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/gpus.hpp"
@@ -25,17 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::string> read_text(const std::string& path) {
+constexpr std::size_t kListBytesMax = 64 * 1024 * 1024;  // a list of hosts is far shorter
+
+Result<std::string> text_of_file(const std::string& path) {
   const SilenceNote note{path};
-  std::ifstream file{path};
-  std::ostringstream text;
-  std::error_code unreadable;
-  const bool is_directory = fs::is_directory(path, unreadable);
-  if (file && !is_directory && text << file.rdbuf()) return text.str();
-  if (file && fs::is_empty(path, unreadable)) return std::string{};
-  return Error{
-      errno == ENOENT ? Error::Kind::kNotFound : Error::Kind::kDenied,
-      "cannot read '" + path + "': " + (is_directory ? "it is a directory" : std::strerror(errno))};
+  auto text = read_text(path, kListBytesMax, ReadFrom::kPipesToo);
+  if (text) return text;
+  return Error{text.error().kind, "cannot read '" + path + "': " + text.error().message};
 }
 
 /// PWD rather than the path without links, because a home may be mounted elsewhere on the hosts and
@@ -68,7 +61,7 @@ Surroundings this_machine(const EnvironmentLookup& environment) {
           [environment](const std::string& name) { return find_program(name, environment); },
           read_secret_file,
           host_name,
-          read_text,
+          text_of_file,
           [](const std::vector<std::string>& words) { return output_of(words); },
           own_path,
           [] { return has_terminal() ? getpgrp() : 0; },

@@ -12,6 +12,7 @@
 #include "base/descriptor.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/file_text.hpp"
+#include "tests/support/pipe.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace ddprun {
@@ -58,6 +59,35 @@ TEST_CASE_METHOD(WholeFileFixture, "a link stays, and leads to what was written"
   REQUIRE(write_whole(path("null"), "gone").has_value());
   CHECK(fs::is_symlink(path("null")));
   CHECK(fs::is_character_file("/dev/null"));
+}
+
+TEST_CASE_METHOD(WholeFileFixture, "a file is read whole, or not at all") {
+  REQUIRE(write_whole(path("file"), std::string(40'000, 'x')).has_value());
+  CHECK(read_text(path("file"), 40'000).value() == std::string(40'000, 'x'));
+  const auto longer = read_text(path("file"), 39'999);
+  REQUIRE_FALSE(longer.has_value());
+  CHECK(longer.error().kind == Error::Kind::kInvalid);
+  CHECK(longer.error().message == "it has more than 39999 bytes");
+  const auto absent = read_text(path("absent"), 10);
+  REQUIRE_FALSE(absent.has_value());
+  CHECK(absent.error().kind == Error::Kind::kNotFound);
+  CHECK(read_text(path("."), 10, ReadFrom::kPipesToo).error().message == "it is a directory");
+}
+
+TEST_CASE_METHOD(WholeFileFixture, "a pipe is read only for callers that may wait for it") {
+  Pipe pipe;
+  const fs::path name = "/proc/self/fd/" + std::to_string(pipe.reader());
+  REQUIRE(write(pipe.writer(), "told", 4) == 4);
+  pipe.close_writer();
+  CHECK(read_text(name, 10).error().message == "it is no regular file");
+  CHECK(read_text(name, 10, ReadFrom::kPipesToo).value() == "told");
+}
+
+TEST_CASE("a file of the kernel that cannot be read when it is open has no text") {
+  CHECK_FALSE(text_if_any("/proc/self/stat").empty());
+  CHECK(text_if_any("/proc/self/task").empty());  // as of a process that has just ended
+  CHECK(text_if_any("/proc/self/mem").empty());
+  CHECK(text_if_any("/proc/0/stat").empty());
 }
 
 }  // namespace
