@@ -1,8 +1,10 @@
 #include "agent/workers/oom.hpp"
 
-#include <sstream>
+#include <optional>
 
 #include "base/bytes_text.hpp"
+#include "base/machine/cgroups.hpp"
+#include "base/machine/sysfs_files.hpp"
 #include "base/system/whole_file.hpp"
 
 namespace ddprun {
@@ -11,47 +13,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::int64_t counter(const fs::path& path) {
-  std::istringstream file{text_if_any(path)};
-  std::string name;
-  for (std::int64_t value = 0; file >> name >> value;)
-    if (name == "oom_kill") return value;
-  return -1;
+/// What a version of cgroups calls its files; "": version 2.
+struct OomFiles {
+  const char* controller;
+  const char* events;
+  const char* limit;
+};
+constexpr OomFiles kVersions[] = {{"", "memory.events", "memory.max"},
+                                  {"memory", "memory.oom_control", "memory.limit_in_bytes"}};
+
+std::optional<std::int64_t> killed_by(const fs::path& events) {
+  return number_behind("oom_kill", text_if_any(events));
 }
 
-/// A limit of v2 may be "max", and one of v1 more than any machine has.
-std::int64_t limit_in(const fs::path& path) {
-  constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
-  std::istringstream file{text_if_any(path)};
-  std::int64_t bytes = -1;
-  return file >> bytes && bytes < kNoLimit ? bytes : -1;
-}
-
-/// What the folder of the own cgroup's memory controller says, v2 or v1.
-OomCounters own_cgroup(const fs::path& proc, const fs::path& cgroups) {
-  std::istringstream membership{text_if_any(proc / "self/cgroup")};
-  for (std::string line; std::getline(membership, line);) {
-    std::istringstream fields{line};
-    std::string id, controllers, path;
-    std::getline(fields, id, ':');
-    std::getline(fields, controllers, ':');
-    std::getline(fields, path);
-    if (path.starts_with('/')) path.erase(0, 1);
-    const bool v1 = ("," + controllers + ",").find(",memory,") != std::string::npos;
-    if (!v1 && !controllers.empty()) continue;
-    const fs::path folder = v1 ? cgroups / "memory" / path : cgroups / path;
-    const std::int64_t killed = counter(folder / (v1 ? "memory.oom_control" : "memory.events"));
-    const std::int64_t limit = limit_in(folder / (v1 ? "memory.limit_in_bytes" : "memory.max"));
-    if (killed >= 0) return {.cgroup = killed, .limit = limit};
+OomCounters own_cgroup(const fs::path& root) {
+  for (const OomFiles& files : kVersions) {
+    const fs::path folder = own_cgroups(root, files.controller).front();
+    if (const auto killed = killed_by(folder / files.events))
+      return {.cgroup = *killed, .limit = limit_in(folder / files.limit).value_or(-1)};
   }
   return {};
 }
 
 }  // namespace
 
-OomCounters read_oom_counters(const fs::path& proc, const fs::path& cgroups) {
-  OomCounters counters = own_cgroup(proc, cgroups);
-  counters.system = counter(proc / "vmstat");
+OomCounters read_oom_counters(const fs::path& root) {
+  OomCounters counters = own_cgroup(root);
+  counters.system = killed_by(root / "proc/vmstat").value_or(-1);
   return counters;
 }
 

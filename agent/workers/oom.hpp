@@ -18,8 +18,7 @@ struct OomCounters {
 /// Reads them from memory.events and memory.max, or memory.oom_control and memory.limit_in_bytes,
 /// of the own cgroup (https://docs.kernel.org/admin-guide/cgroup-v2.html, cgroup-v1/memory.html)
 /// and from /proc/vmstat.
-OomCounters read_oom_counters(const std::filesystem::path& proc = "/proc",
-                              const std::filesystem::path& cgroups = "/sys/fs/cgroup");
+OomCounters read_oom_counters(const std::filesystem::path& root = "/");
 
 using OomReader = std::function<OomCounters()>;
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/machine/cgroups.hpp"
 #include "base/machine/sysfs_files.hpp"
 #include "base/number_list.hpp"
 
@@ -111,6 +112,12 @@ std::vector<int> allowed_cpus() {
   for (int cpu = 0; cpu < kCpusMax; ++cpu)
     if (CPU_ISSET_S(cpu, bytes, mask.data())) cpus.push_back(cpu);
   return cpus;
+}
+
+int usable_cpus(const fs::path& root) {
+  const int cpus = std::max(1, static_cast<int>(allowed_cpus().size()));
+  const double granted = cgroup_cpus(root).value_or(cpus);
+  return std::clamp(static_cast<int>(std::min<double>(granted, cpus)), 1, cpus);
 }
 
 Result<CpuTopology> read_topology(const fs::path& sysfs, const std::vector<int>& allowed) {

@@ -13,6 +13,10 @@ namespace ddprun {
 /// See https://man7.org/linux/man-pages/man2/sched_getaffinity.2.html
 std::vector<int> allowed_cpus();
 
+/// How many CPUs this process may really use: those, less what the quotas of the cgroups around it
+/// take away; at least 1. `root` is "/".
+int usable_cpus(const std::filesystem::path& root = "/");
+
 /// The topology of those `allowed` CPUs that are online, from `sysfs`, which is "/sys". A machine
 /// that knows no NUMA nodes is all node 0; where caches are not described, the package is the
 /// group. Errors: kNotFound when a CPU is not described, kInvalid when a file makes no sense,

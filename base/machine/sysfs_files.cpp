@@ -1,10 +1,12 @@
 #include "base/machine/sysfs_files.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <system_error>
 
 #include "base/number_list.hpp"
 #include "base/parse_number.hpp"
+#include "base/split_lines.hpp"
 #include "base/system/whole_file.hpp"
 
 namespace ddprun {
@@ -50,6 +52,16 @@ Result<std::vector<int>> read_cpu_list(const fs::path& file) {
   auto cpus = parse_cpu_list(*line);
   if (!cpus) return invalid(file, cpus.error().message);
   return cpus;
+}
+
+std::optional<std::int64_t> number_behind(std::string_view name, const std::string& text) {
+  for (const std::string& line : split_lines(text)) {
+    std::istringstream words{line};
+    std::string first, second;
+    words >> first >> second;
+    if (first == name) return parse_number<std::int64_t>(second);
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> names_in(const fs::path& folder) {

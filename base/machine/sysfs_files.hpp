@@ -1,7 +1,9 @@
-// Reads the small files in which the kernel describes a machine, below /sys. The files may also be
-// a record of another machine that somebody has sent, so nothing is read without a limit.
+// Reads the small files in which the kernel describes a machine, below /sys and /proc. The files
+// may also be a record of another machine that somebody has sent, so nothing is read without a
+// limit.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -28,6 +30,9 @@ Result<int> read_number(const std::filesystem::path& file);
 
 /// Reads CPUs as parse_cpu_list() does. Errors: kNotFound, kInvalid.
 Result<std::vector<int>> read_cpu_list(const std::filesystem::path& file);
+
+/// The number behind a name at the beginning of a line: "MemTotal:  131072 kB", "oom_kill 4".
+std::optional<std::int64_t> number_behind(std::string_view name, const std::string& text);
 
 /// The names in a folder, sorted; none when there is no such folder, and at most kSysfsNamesMax.
 std::vector<std::string> names_in(const std::filesystem::path& folder);

@@ -15,7 +15,7 @@
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "base/machine/usable_cpus.hpp"
+#include "base/machine/machine_topology.hpp"
 #include "base/process/file_limit.hpp"
 #include "base/process/process_tree.hpp"
 #include "base/start_coroutine.hpp"

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/machine/usable_cpus.hpp"
+#include "base/machine/machine_topology.hpp"
 #include "base/match.hpp"
 #include "base/printable.hpp"
 #include "base/process/file_limit.hpp"

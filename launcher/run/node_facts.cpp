@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/machine/machine_topology.hpp"
-#include "base/machine/usable_cpus.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/settings/gpus.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/asio.hpp"
 #include "base/log.hpp"
-#include "base/machine/usable_cpus.hpp"
+#include "base/machine/machine_topology.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/own_address.hpp"

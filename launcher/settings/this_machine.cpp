@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/descriptor.hpp"
-#include "base/machine/usable_cpus.hpp"
+#include "base/machine/machine_topology.hpp"
 #include "base/process/asked_child.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/silence_note.hpp"
@@ -48,7 +48,7 @@ bool has_terminal() {
 
 Surroundings this_machine(const EnvironmentLookup& environment) {
   return {environment,
-          usable_cpus,
+          [] { return usable_cpus(); },
           [] { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); },
           [environment] { return visible_gpus(environment); },
           [](const std::string& path) {

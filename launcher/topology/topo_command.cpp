@@ -9,7 +9,7 @@
 #include "agent/output/console.hpp"
 #include "agent/placement/placement.hpp"
 #include "base/log.hpp"
-#include "base/machine/usable_cpus.hpp"
+#include "base/machine/machine_topology.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/options/command_options.hpp"
 #include "launcher/run/terminal.hpp"
@@ -83,8 +83,9 @@ std::string drawing(const Surveyed& surveyed, const std::vector<WorkerPlace>& pl
 Result<int> draw(const Wish& wish, const Stage& stage) {
   const auto surveyed = survey();
   if (!surveyed) return surveyed.error();
-  const auto workers = parse_workers({wish.workers, "--nproc-per-node", true}, usable_cpus,
-                                     [] { return visible_gpus(own_variable); });
+  const auto workers = parse_workers(
+      {wish.workers, "--nproc-per-node", true}, [] { return usable_cpus(); },
+      [] { return visible_gpus(own_variable); });
   if (!workers) return workers.error();
   const auto places =
       place_on(surveyed->machine, surveyed->gpus, *numa_binding_named(wish.binding), *workers);

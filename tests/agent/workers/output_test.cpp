@@ -7,7 +7,6 @@
 #include "agent/workers/oom.hpp"
 #include "agent/workers/output_plan.hpp"
 #include "agent/workers/recorded_error.hpp"
-#include "base/machine/usable_cpus.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -75,31 +74,30 @@ TEST_CASE("the kernel's OOM killer shows in the counters of the cgroup or of the
     std::filesystem::create_directories((folder.path() / name).parent_path());
     std::ofstream{folder.path() / name} << text;
   };
-  const auto read = [&] {
-    return read_oom_counters(folder.path() / "proc", folder.path() / "cgroup");
-  };
+  const auto read = [&] { return read_oom_counters(folder.path()); };
   CHECK(read().cgroup == -1);
   write("proc/vmstat", "nr_free_pages 5\noom_kill 7\n");
   write("proc/self/cgroup", "4:cpu:/x\n0::/job/step\n");
-  write("cgroup/job/step/memory.events", "low 0\noom 2\noom_kill 1\n");
+  write("sys/fs/cgroup/job/step/memory.events", "low 0\noom 2\noom_kill 1\n");
   const OomCounters before = read();
   CHECK(before.cgroup == 1);
   CHECK(before.system == 7);
   CHECK(oom_evidence(before, read()).empty());
   write("proc/vmstat", "oom_kill 8\n");
   CHECK_THAT(oom_evidence(before, read()), contains("probably out of memory"));
-  write("cgroup/job/step/memory.events", "oom_kill 3\n");
+  write("sys/fs/cgroup/job/step/memory.events", "oom_kill 3\n");
   CHECK_THAT(oom_evidence(before, read()), contains("killed 2 process"));
-  write("cgroup/job/step/memory.max", "max\n");
+  write("sys/fs/cgroup/job/step/memory.max", "max\n");
   CHECK(oom_evidence(before, read()).ends_with("at its memory limit"));
-  write("cgroup/job/step/memory.max", "1610612736\n");
+  write("sys/fs/cgroup/job/step/memory.max", "1610612736\n");
   CHECK(oom_evidence(before, read()).ends_with("at its memory limit of 1.5 GiB"));
   write("proc/self/cgroup", "4:memory:/v1\n0::/\n");
-  write("cgroup/memory/v1/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
+  write("sys/fs/cgroup/memory/v1/memory.oom_control",
+        "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
   CHECK(read().cgroup == 4);
-  write("cgroup/memory/v1/memory.limit_in_bytes", "9223372036854771712\n");
+  write("sys/fs/cgroup/memory/v1/memory.limit_in_bytes", "9223372036854771712\n");
   CHECK(read().limit == -1);
-  write("cgroup/memory/v1/memory.limit_in_bytes", "67108864\n");
+  write("sys/fs/cgroup/memory/v1/memory.limit_in_bytes", "67108864\n");
   CHECK(read().limit == 67108864);
 }
 
@@ -119,15 +117,6 @@ TEST_CASE("the prefix template knows role, ranks and host, and leaves the rest a
   CHECK(line_prefix("${hostname}:${rank}: ", writer) == "h1:12: ");
   CHECK(line_prefix("$rank/$local_rank $$ ${other} $other $ ${rank $${rank}", writer) ==
         "12/3 $$ ${other} $other $ ${rank ${rank}");
-}
-
-TEST_CASE("a cgroup's quota counts in whole CPUs") {
-  CHECK(cpu_quota("200000 100000") == 2);
-  CHECK(cpu_quota("50000 100000") == 1);
-  CHECK_FALSE(cpu_quota("max 100000").has_value());
-  CHECK_FALSE(cpu_quota("").has_value());
-  CHECK_FALSE(cpu_quota("nonsense here").has_value());
-  CHECK(usable_cpus() >= 1);
 }
 
 }  // namespace

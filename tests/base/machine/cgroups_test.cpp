@@ -1,0 +1,69 @@
+#include "base/machine/cgroups.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/machine/machine_topology.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace ddprun {
+namespace {
+
+/// Copies of the kernel's files.
+class CgroupFiles {
+ protected:
+  void write(const std::string& path, const std::string& text) const {
+    std::filesystem::create_directories((scratch_ / path).parent_path());
+    std::ofstream{scratch_ / path} << text;
+  }
+  std::filesystem::path root() const { return scratch_.path(); }
+
+ private:
+  ScratchFolder scratch_;
+};
+
+TEST_CASE_METHOD(CgroupFiles, "the lowest quota counts, also where it is not the innermost one") {
+  write("proc/self/cgroup", "0::/job/step\n");
+  write("sys/fs/cgroup/job/step/cpu.max", "max 100000\n");
+  CHECK_FALSE(cgroup_cpus(root()).has_value());
+  write("sys/fs/cgroup/job/cpu.max", "150000 100000\n");
+  CHECK(cgroup_cpus(root()) == 1.5);
+  CHECK(usable_cpus(root()) == 1);
+  write("sys/fs/cgroup/job/step/cpu.max", "50000 100000\n");
+  CHECK(cgroup_cpus(root()) == 0.5);
+  CHECK(usable_cpus(root()) == 1);
+}
+
+TEST_CASE_METHOD(CgroupFiles, "without a quota this process may use all CPUs of its mask") {
+  CHECK(usable_cpus(root()) == static_cast<int>(allowed_cpus().size()));
+  write("proc/self/cgroup", "0::/job\n");
+  write("sys/fs/cgroup/job/cpu.max", "nonsense here\n");
+  CHECK_FALSE(cgroup_cpus(root()).has_value());
+  write("sys/fs/cgroup/job/cpu.max", "100000000 100000\n");
+  CHECK(usable_cpus(root()) == static_cast<int>(allowed_cpus().size()));
+}
+
+TEST_CASE_METHOD(CgroupFiles, "controllers of version 1 may share a hierarchy") {
+  write("proc/self/cgroup", "4:cpu,cpuacct:/a\n3:cpuset:/b\n0::/\n");
+  write("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "100000\n");
+  write("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
+  CHECK(own_cgroups(root(), "cpu").front() == root() / "sys/fs/cgroup/cpu/a");
+  CHECK(cgroup_cpus(root()) == 1);
+  CHECK(usable_cpus(root()) == 1);
+}
+
+TEST_CASE_METHOD(CgroupFiles, "a cgroup that a container does not show is looked for at its root") {
+  write("proc/self/cgroup", "6:memory:/docker/x\n");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "2000\n");
+  write("sys/fs/cgroup/memory/memory.usage_in_bytes", "900\n");
+  const auto memory = cgroup_memory(root());
+  REQUIRE(memory.has_value());
+  CHECK(memory->max == 2000);
+  CHECK(memory->used == 900);
+  CHECK_FALSE(cgroup_tasks(root()).has_value());
+}
+
+}  // namespace
+}  // namespace ddprun
