@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <utility>
@@ -120,12 +119,12 @@ int usable_cpus(const fs::path& root) {
   return std::clamp(static_cast<int>(std::min<double>(granted, cpus)), 1, cpus);
 }
 
-Result<CpuTopology> read_topology(const fs::path& sysfs, const std::vector<int>& allowed) {
-  const fs::path folder = sysfs / "devices/system/cpu";
+Result<CpuTopology> read_topology(const fs::path& root, const std::vector<int>& allowed) {
+  const fs::path folder = root / "sys/devices/system/cpu";
   const auto ids = online_among(allowed, folder);
   if (!ids) return ids.error();
   if (ids->empty()) return Error{Error::Kind::kUnavailable, "no allowed CPU is online"};
-  auto nodes = node_of_each_cpu(sysfs / "devices/system/node");
+  auto nodes = node_of_each_cpu(root / "sys/devices/system/node");
   if (!nodes) return nodes.error();
   CpuReader reader{folder, *std::move(nodes)};
   CpuTopology topology;
@@ -135,20 +134,6 @@ Result<CpuTopology> read_topology(const fs::path& sysfs, const std::vector<int>&
     topology.cpus.push_back(*cpu);
   }
   return topology;
-}
-
-std::vector<int> gpu_numa_nodes(const fs::path& sysfs, const fs::path& proc) {
-  std::vector<std::string> bus_ids = names_in(proc / "driver/nvidia/gpus");
-  for (std::string& bus_id : bus_ids)
-    std::ranges::transform(bus_id, bus_id.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  std::ranges::sort(bus_ids);
-  std::vector<int> nodes;
-  for (const std::string& bus_id : bus_ids) {
-    const auto node = read_number(sysfs / "bus/pci/devices" / bus_id / "numa_node");
-    nodes.push_back(node ? std::max(0, *node) : 0);  // -1: the firmware does not tell
-  }
-  return nodes;
 }
 
 }  // namespace ddprun

@@ -1,6 +1,5 @@
 #include "launcher/doctor/gather.hpp"
 
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -12,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <filesystem>
@@ -24,6 +22,7 @@
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
+#include "base/machine/devices.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/process/asked_child.hpp"
 #include "base/system/own_process.hpp"
@@ -133,20 +132,6 @@ std::vector<InterfaceReading> read_interfaces() {
   return interfaces;
 }
 
-/// GPUs whose device file this process may open; a container or a cgroup may forbid some. To open
-/// one wakes it up, so only the process that asks the driver does it.
-int openable_gpus() {
-  int count = 0;
-  for (int index = 0; index < 64; ++index) {
-    const std::string path = "/dev/nvidia" + std::to_string(index);
-    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-    if (file >= 0) ::close(file);
-    const bool forbidden = file < 0 && (errno == EPERM || errno == EACCES || errno == ENOENT);
-    if (!forbidden) ++count;
-  }
-  return count;
-}
-
 // --- asked in processes of their own ---
 
 class Questions {
@@ -188,6 +173,7 @@ class Questions {
 
   void ask_gpus(std::chrono::milliseconds timeout) {
     if (!reading_.gpus && ::access("/dev/nvidiactl", F_OK) != 0) return;
+    // To open a device file wakes the GPU up, so the process that asks the driver does it.
     auto child = AskedChild::start(timeout, [] {
       GpusReading gpus;
       if (const int present = openable_gpus(); present > 0) {

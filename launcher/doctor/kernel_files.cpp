@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/machine/cgroups.hpp"
+#include "base/machine/devices.hpp"
 #include "base/machine/sysfs_files.hpp"
 #include "base/number_list.hpp"
 #include "base/parse_number.hpp"
@@ -59,16 +60,10 @@ void read_cpus(const fs::path& root, CpusReading& cpus) {
     cpus.numa_nodes = static_cast<int>(nodes->size());
 }
 
-bool is_nvidia_gpu(const fs::path& device) {
-  const std::string device_class = first_word_of(device / "class");
-  return first_word_of(device / "vendor") == "0x10de" &&
-         (device_class.starts_with("0x0300") || device_class.starts_with("0x0302"));
-}
-
 int nvidia_gpus_on_bus(const fs::path& root) {
-  const fs::path devices = root / "sys/bus/pci/devices";
-  return static_cast<int>(std::ranges::count_if(
-      names_in(devices), [&](const std::string& name) { return is_nvidia_gpu(devices / name); }));
+  return static_cast<int>(std::ranges::count_if(pci_devices(root), [](const PciDevice& device) {
+    return device.kind == PciDevice::Kind::kGpu && device.vendor == kNvidia;
+  }));
 }
 
 std::string rest_of_line(const std::string& text, std::size_t from) {

@@ -2,7 +2,6 @@
 // files tell, and the variables with which users and schedulers hide devices.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,11 +9,6 @@
 #include "base/environment.hpp"
 
 namespace ddprun {
-
-/// Counts NVIDIA's GPUs (dev/nvidia0, ...), or where there are none AMD's (nodes with SIMDs in
-/// sys/class/kfd).
-int count_gpus(const std::filesystem::path& dev = "/dev",
-               const std::filesystem::path& sys = "/sys");
 
 /// Returns which of `present` GPUs, in PCI bus order, CUDA_VISIBLE_DEVICES leaves, in the order in
 /// which workers see them. Those that it names by UUID are left out: only the driver knows them.

@@ -1,7 +1,6 @@
 #include "launcher/topology/driver_facts.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace ddprun {
 
@@ -35,14 +34,6 @@ void add_driver_facts(Machine& machine, const DriverFacts& facts) {
       link.nvlinks = nvlinks_between(facts.gpus[i], facts.gpus[j]);
       if (const auto way = facts.ways.find(pair); way != facts.ways.end()) link.told = way->second;
     }
-}
-
-std::string plain_bus_id(std::string bus_id) {
-  std::ranges::transform(bus_id, bus_id.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const std::size_t domain = bus_id.find(':');
-  const bool long_domain = domain == 8 && bus_id.starts_with("0000");
-  return long_domain ? bus_id.substr(4) : bus_id;
 }
 
 }  // namespace ddprun

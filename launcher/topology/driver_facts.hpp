@@ -28,8 +28,4 @@ struct DriverFacts {
 /// many links as the GPU that has fewer of them.
 void add_driver_facts(Machine& machine, const DriverFacts& facts);
 
-/// "0000:07:00.0" of the driver's "00000000:07:00.0", in which the domain has 8 digits and letters
-/// are large.
-std::string plain_bus_id(std::string bus_id);
-
 }  // namespace ddprun

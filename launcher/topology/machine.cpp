@@ -1,20 +1,12 @@
 #include "launcher/topology/machine.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <tuple>
 
 namespace ddprun {
 
 GpuPair gpu_pair(const std::string& a, const std::string& b) {
   return a < b ? GpuPair{a, b} : GpuPair{b, a};
-}
-
-bool is_pci_name(std::string_view name) {
-  if (name.starts_with("pci")) name.remove_prefix(3);
-  const bool spelled = std::ranges::all_of(
-      name, [](unsigned char c) { return std::isxdigit(c) != 0 || c == ':' || c == '.'; });
-  return spelled && name.size() <= 16 && name.find(':') != std::string_view::npos;
 }
 
 void name_devices(Machine& machine) {

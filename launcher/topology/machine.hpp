@@ -6,11 +6,11 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/machine/cpu_topology.hpp"
+#include "base/machine/devices.hpp"
 
 namespace ddprun {
 
@@ -30,7 +30,7 @@ struct NumaNode {
 
 /// A GPU or a network card on the PCI bus.
 struct Device {
-  enum class Kind { kGpu, kNic };
+  using Kind = PciDevice::Kind;
 
   Kind kind = Kind::kGpu;
   std::string name;               // "GPU0", "NIC3": by PCI bus, each kind from 0
@@ -70,9 +70,6 @@ struct Machine {
   std::vector<Device> devices;  // the GPUs first, then the network cards, each kind by PCI bus
   std::map<GpuPair, GpuLink> gpu_links;  // between GPUs that the driver was asked about
 };
-
-/// Whether a name is one of PCI: "0000:07:00.0" of a device, "pci0000:00" of a host bridge.
-bool is_pci_name(std::string_view name);
 
 /// Sorts the devices and gives them their names.
 void name_devices(Machine& machine);

@@ -1,14 +1,13 @@
 #include "launcher/topology/machine_files.hpp"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/machine/devices.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/machine/sysfs_files.hpp"
 #include "base/parse_number.hpp"
-#include "launcher/topology/driver_facts.hpp"
 
 namespace ddprun {
 
@@ -16,10 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kNvidia = "0x10de", kAmd = "0x1002", kIntel = "0x8086";
-
 struct Roots {
-  fs::path sys, proc;
+  fs::path root;
   bool recorded = false;
 };
 
@@ -69,20 +66,6 @@ Result<std::vector<NumaNode>> read_nodes(const fs::path& folder, const CpuTopolo
   return nodes;
 }
 
-/// What a PCI device is: https://pcisig.com, "PCI Code and ID Assignment", base classes 02, 03 and
-/// 12. A display adapter of another vendor is the screen of a server's management controller, and
-/// one of Intel's (0x0300) is in the CPU.
-std::optional<Device::Kind> kind_of(const std::string& type, const std::string& vendor) {
-  if (type.starts_with("0x02")) return Device::Kind::kNic;
-  const bool screen = type.starts_with("0x0300");
-  const bool computes =
-      type.starts_with("0x0302") || type.starts_with("0x0380") || type.starts_with("0x1200");
-  const bool makes_gpus = vendor == kNvidia || vendor == kAmd;
-  if (makes_gpus && (screen || computes)) return Device::Kind::kGpu;
-  if (vendor == kIntel && type.starts_with("0x0380")) return Device::Kind::kGpu;
-  return std::nullopt;
-}
-
 /// The bridges above a device are the folders above its own, which the link in bus/pci leads to:
 /// ../../../devices/pci0000:00/0000:00:01.1/0000:01:00.0. What is no PCI folder is left out, such
 /// as those of Intel's VMD.
@@ -111,7 +94,7 @@ std::vector<std::string> interfaces_of(const fs::path& folder) {
 /// "NVIDIA H100" of the line "Model:  NVIDIA H100" that the driver writes, or "10de:2330".
 std::string model_of(const Roots& roots, const std::string& bus_id, const std::string& vendor,
                      const std::string& device) {
-  const std::string line = text_of(roots.proc / "driver/nvidia/gpus" / bus_id / "information");
+  const std::string line = text_of(roots.root / "proc/driver/nvidia/gpus" / bus_id / "information");
   if (line.starts_with("Model:")) {
     const std::size_t begin = line.find_first_not_of(" \t", 6);
     if (begin != std::string::npos) return line.substr(begin);
@@ -126,60 +109,50 @@ std::string model_of(const Roots& roots, const std::string& bus_id, const std::s
 class DriverGpus {
  public:
   explicit DriverGpus(const Roots& roots)
-      : known_{is_there(roots.proc / "driver/nvidia/gpus") || !roots.recorded} {
-    for (const std::string& name : names_in(roots.proc / "driver/nvidia/gpus"))
-      listed_.insert(plain_bus_id(name));
-  }
+      : known_{is_there(roots.root / "proc/driver/nvidia/gpus") || !roots.recorded},
+        listed_{driver_gpus(roots.root)} {}
   bool has(const std::string& bus_id, const fs::path& folder) const {
-    if (known_) return listed_.contains(bus_id);
+    if (known_) return std::ranges::binary_search(listed_, bus_id);
     std::error_code unknown;
     return fs::read_symlink(folder / "driver", unknown).filename() == "nvidia";
   }
 
  private:
   bool known_;
-  std::set<std::string> listed_;
+  std::vector<std::string> listed_;
 };
 
-Device read_device(const Roots& roots, Device::Kind kind, const std::string& bus_id,
-                   const DriverGpus& driver) {
-  const fs::path folder = roots.sys / "bus/pci/devices" / bus_id;
-  const std::string vendor = text_of(folder / "vendor");
-  Device device{.kind = kind,
-                .bus_id = bus_id,
-                .model = model_of(roots, bus_id, vendor, text_of(folder / "device")),
+Device read_device(const Roots& roots, const PciDevice& on_bus, const DriverGpus& driver) {
+  const fs::path folder = roots.root / "sys/bus/pci/devices" / on_bus.bus_id;
+  Device device{.kind = on_bus.kind,
+                .bus_id = on_bus.bus_id,
+                .model = model_of(roots, on_bus.bus_id, on_bus.vendor, text_of(folder / "device")),
                 .path = path_of(folder)};
   const auto node = read_number(folder / "numa_node");
   if (node && *node >= 0) device.numa_node = *node;
   auto cpus = read_cpu_list(folder / "local_cpulist");
   if (cpus) device.cpus = std::move(*cpus);
-  if (kind == Device::Kind::kNic) device.interfaces = interfaces_of(folder);
-  device.for_workers =
-      kind == Device::Kind::kGpu && vendor == kNvidia && driver.has(bus_id, folder);
+  if (device.kind == Device::Kind::kNic) device.interfaces = interfaces_of(folder);
+  device.for_workers = device.kind == Device::Kind::kGpu && on_bus.vendor == kNvidia &&
+                       driver.has(device.bus_id, folder);
   return device;
 }
 
-/// Virtual functions of a card are as near as the card itself, which is there, too.
-bool is_virtual_function(const fs::path& folder) { return is_there(folder / "physfn"); }
-
 Result<std::vector<Device>> read_devices(const Roots& roots) {
   const DriverGpus driver{roots};
-  const fs::path folder = roots.sys / "bus/pci/devices";
+  const std::vector<PciDevice> on_bus = pci_devices(roots.root);
+  if (on_bus.size() > kDevicesMax)
+    return Error{Error::Kind::kInvalid, (roots.root / "sys/bus/pci/devices").string() +
+                                            " has more than " + std::to_string(kDevicesMax) +
+                                            " GPUs and network cards"};
   std::vector<Device> devices;
-  for (const std::string& name : names_in(folder)) {
-    const auto kind = kind_of(text_of(folder / name / "class"), text_of(folder / name / "vendor"));
-    if (!kind || !is_pci_name(name) || is_virtual_function(folder / name)) continue;
-    if (devices.size() == kDevicesMax)
-      return Error{Error::Kind::kInvalid, folder.string() + " has more than " +
-                                              std::to_string(kDevicesMax) +
-                                              " GPUs and network cards"};
-    devices.push_back(read_device(roots, *kind, name, driver));
-  }
+  devices.reserve(on_bus.size());
+  for (const PciDevice& device : on_bus) devices.push_back(read_device(roots, device, driver));
   return devices;
 }
 
-std::vector<int> all_cpus(const fs::path& sys) {
-  const fs::path folder = sys / "devices/system/cpu";
+std::vector<int> all_cpus(const fs::path& root) {
+  const fs::path folder = root / "sys/devices/system/cpu";
   if (auto online = read_cpu_list(folder / "online")) return std::move(*online);
   std::vector<int> cpus;
   for (const std::string& name : names_in(folder))
@@ -188,11 +161,11 @@ std::vector<int> all_cpus(const fs::path& sys) {
 }
 
 Result<Machine> read_machine(const Roots& roots) {
-  auto cpus = read_topology(roots.sys, all_cpus(roots.sys));
+  auto cpus = read_topology(roots.root, all_cpus(roots.root));
   if (!cpus) return cpus.error();
-  auto usable = roots.recorded ? *cpus : read_topology(roots.sys, allowed_cpus());
+  auto usable = roots.recorded ? *cpus : read_topology(roots.root, allowed_cpus());
   if (!usable) return usable.error();
-  auto nodes = read_nodes(roots.sys / "devices/system/node", *cpus);
+  auto nodes = read_nodes(roots.root / "sys/devices/system/node", *cpus);
   if (!nodes) return nodes.error();
   auto devices = read_devices(roots);
   if (!devices) return devices.error();
@@ -207,13 +180,13 @@ Result<Machine> read_machine(const Roots& roots) {
 
 }  // namespace
 
-Result<Machine> read_this_machine() { return read_machine({"/sys", "/proc"}); }
+Result<Machine> read_this_machine() { return read_machine({"/"}); }
 
 Result<Machine> read_recorded_machine(const fs::path& folder) {
   if (!is_there(folder / "sys"))
     return invalid("'" + folder.string() +
                    "' has no folder sys: expected a folder such as hwloc-gather-topology makes");
-  return read_machine({folder / "sys", folder / "proc", true});
+  return read_machine({folder, true});
 }
 
 }  // namespace ddprun

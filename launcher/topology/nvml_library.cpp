@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "launcher/topology/driver_facts.hpp"
+#include "base/machine/devices.hpp"
 
 namespace ddprun {
 

@@ -22,7 +22,7 @@ constexpr auto kNodeTimeout = 20s;
 /// Where the kernel does not describe CPUs, those of the affinity mask count as one node.
 std::vector<Cpu> own_cpus() {
   const std::vector<int> allowed = allowed_cpus();
-  if (const auto topology = read_topology("/sys", allowed)) return topology->cpus;
+  if (const auto topology = read_topology("/", allowed)) return topology->cpus;
   std::vector<Cpu> cpus;
   for (const int id : allowed) cpus.push_back({.id = id, .core = id});
   return cpus;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/machine/devices.hpp"
 #include "base/number_list.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -61,9 +62,9 @@ class FakeMachine {
   }
 
   Result<CpuTopology> topology(const Ids& allowed) const {
-    return read_topology(folder_ / "sys", allowed);
+    return read_topology(folder_.path(), allowed);
   }
-  Ids gpu_nodes() const { return gpu_numa_nodes(folder_ / "sys", folder_ / "proc"); }
+  Ids gpu_nodes() const { return gpu_numa_nodes(folder_.path()); }
 
   static std::string cpu_folder(int id) {
     return "sys/devices/system/cpu/cpu" + std::to_string(id) + "/";

@@ -10,7 +10,6 @@
 #include "launcher/commands/subcommands.hpp"
 #include "launcher/run/dry_run.hpp"
 #include "launcher/run/exit_code.hpp"
-#include "launcher/settings/gpus.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "tests/launcher/surroundings.hpp"
 #include "tests/support/catch.hpp"
@@ -471,19 +470,6 @@ TEST_CASE_METHOD(CommandLineFixture,
                 "address"});
   environment_["PET_MONITOR_INTERVAL"] = "1";
   CHECK(warnings({script()}).empty());
-}
-
-TEST_CASE("GPUs are counted by their device files, or by the nodes that have SIMDs") {
-  ScratchFolder folder;
-  fs::create_directories(folder.path() / "dev");
-  for (const char* name : {"nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm", "null"})
-    std::ofstream{folder.path() / "dev" / name};
-  CHECK(count_gpus(folder.path() / "dev", folder.path()) == 2);
-  const fs::path nodes = folder.path() / "sys/class/kfd/kfd/topology/nodes";
-  for (const char* node : {"0", "1"}) fs::create_directories(nodes / node);
-  std::ofstream{nodes / "0/properties"} << "cpu_cores_count 64\nsimd_count 0\n";
-  std::ofstream{nodes / "1/properties"} << "cpu_cores_count 0\nsimd_count 440\n";
-  CHECK(count_gpus(folder.path() / "no", folder.path() / "sys") == 1);
 }
 
 TEST_CASE("a dry run shows commands that a shell can run") {

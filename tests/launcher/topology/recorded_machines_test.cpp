@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/machine/devices.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/number_list.hpp"
 #include "launcher/topology/machine_drawing.hpp"
@@ -94,7 +95,7 @@ TEST_CASE("CPUs are read as --numa-binding of a job reads them") {
     const KnownMachine recorded{name};
     std::vector<int> all;
     for (const Cpu& cpu : recorded.machine.cpus.cpus) all.push_back(cpu.id);
-    const auto of_job = read_topology(recorded.folder / "sys", all);
+    const auto of_job = read_topology(recorded.folder, all);
     REQUIRE(of_job.has_value());
     CHECK(of_job->cpus == recorded.machine.usable.cpus);
   }
@@ -113,7 +114,7 @@ TEST_CASE("a driver's list of GPUs counts for workers as it does for a job") {
   REQUIRE(machine.has_value());
   const WorkerGpus gpus = gpus_for_workers(*machine);
   CHECK(gpus.names == std::vector<std::string>{"GPU1", "GPU7"});
-  CHECK(gpus.nodes == gpu_numa_nodes(with_driver / "sys", with_driver / "proc"));
+  CHECK(gpus.nodes == gpu_numa_nodes(with_driver.path()));
   CHECK(gpus.nodes == std::vector<int>{0, 1});
   CHECK(machine->devices[1].model == "NVIDIA H100 80GB HBM3");
   CHECK(machine->devices[2].model == "10de:2330");

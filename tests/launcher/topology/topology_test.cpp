@@ -73,12 +73,6 @@ TEST_CASE("the driver tells of GPUs that the kernel does not show") {
   CHECK(near(machine) == "PXB");
 }
 
-TEST_CASE("a bus id of the driver is spelled as the kernel spells it") {
-  CHECK(plain_bus_id("00000000:0F:00.0") == "0000:0f:00.0");
-  CHECK(plain_bus_id("0000000A:0F:00.0") == "000a:0f:00.0");
-  CHECK(plain_bus_id("00010000:0F:00.0") == "00010000:0f:00.0");
-}
-
 TEST_CASE("the driver's facts pass a pipe, and a text that breaks off is an error") {
   const DriverFacts facts{
       .gpus = {{"0000:01:00.0", "NVIDIA A100", 2, {"0000:02:00.0"}}, {"0000:02:00.0", "", 0, {}}},
