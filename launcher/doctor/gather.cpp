@@ -24,6 +24,7 @@
 #include "base/descriptor.hpp"
 #include "base/machine/devices.hpp"
 #include "base/machine/machine_topology.hpp"
+#include "base/machine/nvml_library.hpp"
 #include "base/process/asked_child.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/whole_file.hpp"
@@ -35,7 +36,6 @@
 #include "launcher/doctor/reading_json.hpp"
 #include "launcher/doctor/survey_source.hpp"
 #include "launcher/settings/program.hpp"
-#include "launcher/topology/nvml_library.hpp"
 #include "worker_sdk/checkpoint_files/hashed_file.hpp"
 
 namespace ddprun {

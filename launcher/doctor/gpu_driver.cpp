@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "base/machine/nvml_library.hpp"
 #include "base/system/whole_file.hpp"
-#include "launcher/topology/nvml_library.hpp"
 
 namespace ddprun {
 
@@ -25,7 +25,6 @@ class GpuSurvey {
       : driver_{driver}, gpu_{gpu}, reading_{reading} {}
 
   void read() {
-    read_name();
     read_memory();
     read_processes();
     read_errors();
@@ -34,14 +33,6 @@ class GpuSurvey {
   }
 
  private:
-  void read_name() {
-    NvmlPciInfo info{};
-    std::array<char, 96> name{};
-    if (driver_.ask(nvml::kPciInfo, gpu_, &info)) reading_.bus_id = bus_id_of(info);
-    if (driver_.ask(nvml::kName, gpu_, name.data(), static_cast<unsigned>(name.size())))
-      reading_.model = text_in(name);
-  }
-
   void read_memory() {
     NvmlMemory memory;
     if (!driver_.ask(nvml::kMemory, gpu_, &memory)) return;
@@ -120,14 +111,15 @@ void read_gpus(const NvmlLibrary& driver, GpusReading& reading) {
   int cuda = 0;  // 12040 of 12.4
   if (driver.ask(nvml::kCudaVersion, &cuda))
     reading.cuda = fmt::format("{}.{}", cuda / 1000, cuda % 1000 / 10);
-  unsigned count = 0;
-  if (const int code = driver.call(nvml::kGpuCount, &count); code != 0)
-    reading.error = driver.error_text(code);
-  for (unsigned index = 0; index < std::min(count, kNvmlGpusMax); ++index) {
-    NvmlGpu gpu = nullptr;  // one that has fallen off the bus is missing in the list
-    if (!driver.ask(nvml::kGpuByIndex, index, &gpu)) continue;
-    GpuReading& added = reading.gpus.emplace_back(GpuReading{.index = static_cast<int>(index)});
-    GpuSurvey{driver, gpu, added}.read();
+  const auto gpus = driver.gpus();
+  if (!gpus) {
+    reading.error = gpus.error().message;
+    return;
+  }
+  for (const NvmlListed& one : *gpus) {
+    GpuReading& added = reading.gpus.emplace_back(
+        GpuReading{.index = static_cast<int>(one.index), .bus_id = one.bus_id, .model = one.model});
+    GpuSurvey{driver, one.gpu, added}.read();
   }
 }
 

@@ -1,7 +1,6 @@
 #include "launcher/topology/nvml.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -56,22 +55,16 @@ std::optional<Way> way_of(unsigned level) {
 
 /// Asks a library that has been initialised.
 Result<DriverFacts> ask(const NvmlLibrary& driver) {
-  unsigned count = 0;
-  if (const int code = driver.call(nvml::kGpuCount, &count); code != 0)
-    return Error{Error::Kind::kUnavailable, driver.error_text(code)};
+  const auto listed = driver.gpus();
+  if (!listed) return listed.error();
   std::vector<NvmlGpu> gpus;
   std::vector<std::string> bus_ids;
   DriverFacts facts;
-  for (unsigned index = 0; index < std::min(count, kNvmlGpusMax); ++index) {
-    NvmlGpu gpu = nullptr;  // one that is ill is left out: the kernel's files tell that it is there
-    NvmlPciInfo info{};
-    std::array<char, 96> name{};
-    if (!driver.ask(nvml::kGpuByIndex, index, &gpu) || !driver.ask(nvml::kPciInfo, gpu, &info))
-      continue;
-    if (!driver.ask(nvml::kName, gpu, name.data(), static_cast<unsigned>(name.size()))) name = {};
-    gpus.push_back(gpu);
-    bus_ids.push_back(bus_id_of(info));
-    facts.gpus.push_back({.bus_id = bus_ids.back(), .model = text_in(name)});
+  for (const NvmlListed& one : *listed) {
+    if (one.bus_id.empty()) continue;  // the kernel's files tell that it is there
+    gpus.push_back(one.gpu);
+    bus_ids.push_back(one.bus_id);
+    facts.gpus.push_back({.bus_id = one.bus_id, .model = one.model});
   }
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     add_links(driver, gpus[i], bus_ids, facts.gpus[i]);

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <string>
 
+#include "base/machine/nvml_library.hpp"
 #include "base/result.hpp"
 #include "launcher/topology/driver_facts.hpp"
-#include "launcher/topology/nvml_library.hpp"
 
 namespace ddprun {
 

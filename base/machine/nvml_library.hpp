@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -78,6 +79,14 @@ inline constexpr NvmlFunction<NvmlGpu, NvmlWide*> kThrottleReasons{
 
 }  // namespace nvml
 
+/// A GPU as the driver lists it.
+struct NvmlListed {
+  unsigned index = 0;
+  NvmlGpu gpu = nullptr;
+  std::string bus_id;  // as the kernel writes it; "": not told
+  std::string model;   // "NVIDIA H100 80GB HBM3"; "": not told
+};
+
 class NvmlLibrary {
  public:
   /// Loads and initialises it. Errors: kNotFound when there is no such library or it lacks a
@@ -100,6 +109,10 @@ class NvmlLibrary {
   bool ask(const NvmlFunction<Parameters...>& function, Arguments... arguments) const {
     return call(function, arguments...) == kSuccess;
   }
+
+  /// All GPUs but those that are ill: one that has fallen off the bus is missing. Errors:
+  /// kUnavailable, in the driver's words.
+  Result<std::vector<NvmlListed>> gpus() const;
 
   /// What a code means, in the driver's words.
   std::string error_text(int code) const;

@@ -1,6 +1,9 @@
-#include "launcher/topology/nvml_library.hpp"
+#include "base/machine/nvml_library.hpp"
 
 #include <dlfcn.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "base/machine/devices.hpp"
 
@@ -38,6 +41,24 @@ Result<NvmlLibrary> NvmlLibrary::open(const std::string& path) {
 
 std::string NvmlLibrary::error_text(int code) const {
   return find<const char* (*)(int)>(kErrorText)(code);
+}
+
+Result<std::vector<NvmlListed>> NvmlLibrary::gpus() const {
+  unsigned count = 0;
+  if (const int code = call(nvml::kGpuCount, &count); code != kSuccess)
+    return Error{Error::Kind::kUnavailable, error_text(code)};
+  std::vector<NvmlListed> listed;
+  for (unsigned index = 0; index < std::min(count, kNvmlGpusMax); ++index) {
+    NvmlListed one{.index = index};
+    NvmlPciInfo info{};
+    std::array<char, 96> name{};
+    if (!ask(nvml::kGpuByIndex, index, &one.gpu)) continue;
+    if (ask(nvml::kPciInfo, one.gpu, &info)) one.bus_id = bus_id_of(info);
+    if (ask(nvml::kName, one.gpu, name.data(), static_cast<unsigned>(name.size())))
+      one.model = text_in(name);
+    listed.push_back(std::move(one));
+  }
+  return listed;
 }
 
 void* NvmlLibrary::address_of(const char* symbol) const { return ::dlsym(library_.get(), symbol); }
