@@ -8,9 +8,9 @@
 #include <csignal>
 #include <utility>
 
-#include "agent/introspection/process_facts.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
+#include "base/process/process_facts.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "agent/introspection/native_stack.hpp"
-#include "agent/introspection/process_facts.hpp"
 #include "agent/introspection/worker_server.hpp"
+#include "base/process/process_facts.hpp"
 
 namespace ddprun {
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "agent/decisions/agent_events.hpp"
-#include "agent/introspection/process_facts.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/process/process_facts.hpp"
 #include "base/process/process_tree.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 

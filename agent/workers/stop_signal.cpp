@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/introspection/process_facts.hpp"
+#include "base/process/process_facts.hpp"
 #include "base/system/whole_file.hpp"
 
 namespace ddprun {

@@ -5,13 +5,13 @@
 #include <csignal>
 #include <utility>
 
-#include "agent/introspection/process_facts.hpp"
 #include "agent/workers/output_plan.hpp"
 #include "agent/workers/round_folder.hpp"
 #include "agent/workers/stop_signal.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
+#include "base/process/process_facts.hpp"
 #include "base/process/process_tree.hpp"
 #include "base/start_coroutine.hpp"
 #include "base/system/linux_calls.hpp"

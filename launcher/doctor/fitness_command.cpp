@@ -1,7 +1,7 @@
 #include "launcher/doctor/fitness_command.hpp"
 
-#include "agent/introspection/process_facts.hpp"
 #include "agent/output/console.hpp"
+#include "base/process/process_facts.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/fitness.hpp"
 #include "launcher/doctor/gather.hpp"

@@ -9,8 +9,8 @@
 #include <csignal>
 #include <thread>
 
-#include "agent/introspection/process_facts.hpp"
 #include "agent/introspection/python_stack.hpp"
+#include "base/process/process_facts.hpp"
 #include "base/start_coroutine.hpp"
 #include "tests/support/event_loop.hpp"
 

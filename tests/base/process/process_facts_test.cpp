@@ -1,4 +1,4 @@
-#include "agent/introspection/process_facts.hpp"
+#include "base/process/process_facts.hpp"
 
 #include <sys/syscall.h>
 #include <sys/wait.h>
