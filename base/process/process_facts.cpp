@@ -19,23 +19,13 @@ constexpr unsigned long kExiting = 0x4;
 std::string folder_of(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
 /// The folders of the process's threads, as far as they can be read before it is gone.
-std::vector<std::filesystem::path> threads_of(pid_t pid) {
+std::vector<std::filesystem::path> threads_of(const std::string& process) {
   std::vector<std::filesystem::path> threads;
   std::error_code gone;
-  std::filesystem::directory_iterator thread{folder_of(pid) + "/task", gone};
+  std::filesystem::directory_iterator thread{"/proc/" + process + "/task", gone};
   for (; !gone && thread != std::filesystem::directory_iterator{}; thread.increment(gone))
     threads.push_back(thread->path());
   return threads;
-}
-
-/// The kernel lists them by the thread that started them.
-std::vector<pid_t> children_of(pid_t pid) {
-  std::vector<pid_t> children;
-  for (const auto& thread : threads_of(pid)) {
-    std::istringstream list{text_if_any(thread / "children")};
-    for (pid_t child = 0; list >> child;) children.push_back(child);
-  }
-  return children;
 }
 
 /// Whether the signal is in that mask of the process (proc(5), /proc/PID/status).
@@ -70,11 +60,25 @@ std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks) {
   rest >> flags;
   facts.exiting = (flags & kExiting) != 0;
   for (int field = 10; field < 14; ++field) rest >> skipped;
-  long long user = 0;
-  long long system = 0;
+  long long user = 0, system = 0, started = 0;
   if (!(rest >> user >> system)) return std::nullopt;
+  for (int field = 16; field < 22; ++field) rest >> skipped;
+  rest >> started;
+  for (int field = 23; field < 39; ++field) rest >> skipped;
+  rest >> facts.last_cpu;
   facts.cpu = std::chrono::milliseconds{(user + system) * 1000 / ticks};
+  facts.started = std::chrono::milliseconds{started * 1000 / ticks};
   return facts;
+}
+
+/// The kernel lists them by the thread that started or adopted them.
+std::vector<pid_t> listed_children(const std::string& process) {
+  std::vector<pid_t> children;
+  for (const auto& thread : threads_of(process)) {
+    std::istringstream list{text_if_any(thread / "children")};
+    for (pid_t child = 0; list >> child;) children.push_back(child);
+  }
+  return children;
 }
 
 std::optional<ProcessFacts> read_process(pid_t pid) {
@@ -86,7 +90,7 @@ std::optional<ProcessFacts> read_process(pid_t pid) {
 bool is_ending(pid_t pid) {
   const auto main_thread = read_process(pid);
   if (!main_thread || !main_thread->exiting) return false;
-  for (const auto& thread : threads_of(pid)) {
+  for (const auto& thread : threads_of(std::to_string(pid))) {
     const auto facts = parse_stat(text_if_any(thread / "stat"), 1);
     if (facts && !facts->exiting) return false;
   }
@@ -102,7 +106,7 @@ std::vector<ProcessFacts> read_process_tree(pid_t pid) {
     auto facts = read_process(next);
     if (!facts) continue;
     processes.push_back(std::move(*facts));
-    for (const pid_t child : children_of(next)) to_read.push_back(child);
+    for (const pid_t child : listed_children(std::to_string(next))) to_read.push_back(child);
   }
   return processes;
 }

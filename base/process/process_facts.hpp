@@ -1,4 +1,4 @@
-// What /proc tells of a worker and the processes below it. Format: proc(5).
+// What /proc tells of a process and the processes below it. Format: proc(5).
 #pragma once
 
 #include <sys/types.h>
@@ -15,15 +15,20 @@ namespace ddprun {
 struct ProcessFacts {
   pid_t pid = 0;
   pid_t parent = 0;
-  std::string name;                  // "python3"
-  char state = '?';                  // R S D T t Z, as ps(1) has them
-  std::chrono::milliseconds cpu{0};  // used so far
-  bool exiting = false;              // on its way out of the kernel, or a zombie
+  std::string name;                      // "python3"
+  char state = '?';                      // R S D T t Z, as ps(1) has them
+  bool exiting = false;                  // on its way out of the kernel, or a zombie
+  std::chrono::milliseconds cpu{0};      // used so far, by all its threads
+  std::chrono::milliseconds started{0};  // since the machine was
+  int last_cpu = 0;                      // the one on which it was last
 };
 
 /// Reads the text of /proc/PID/stat; nullopt when it is none. Pure. `ticks` are those of a second
 /// (sysconf(3), _SC_CLK_TCK).
 std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks);
+
+/// The children of a process that /proc calls so: by a number, or "self".
+std::vector<pid_t> listed_children(const std::string& process);
 
 /// A process as it is now; nullopt when it has ended.
 std::optional<ProcessFacts> read_process(pid_t pid);

@@ -13,12 +13,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/in_time.hpp"
+#include "base/process/process_facts.hpp"
 #include "base/system/linux_calls.hpp"
 #include "base/system/whole_file.hpp"
 
@@ -75,17 +75,12 @@ asio::awaitable<void> ended(pid_t child, TimePoint deadline) {
 
 }  // namespace
 
-/// The kernel lists them by the thread that started or adopted them.
 std::vector<pid_t> children_but(const std::vector<pid_t>& spared) {
   const NumbersHere numbers;
   std::vector<pid_t> pids;
-  std::error_code unreadable;
-  for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task", unreadable}) {
-    std::istringstream list{text_if_any(thread.path() / "children")};
-    for (pid_t listed = 0; list >> listed;) {
-      const pid_t pid = numbers.of(listed);
-      if (pid > 0 && std::ranges::count(spared, pid) == 0) pids.push_back(pid);
-    }
+  for (const pid_t listed : listed_children("self")) {
+    const pid_t pid = numbers.of(listed);
+    if (pid > 0 && std::ranges::count(spared, pid) == 0) pids.push_back(pid);
   }
   return pids;
 }

@@ -304,7 +304,7 @@ NodeReading read_this_node(const DoctorWish& wish, const Surroundings& surroundi
   reading.gloo_interfaces = surroundings.environment("GLOO_SOCKET_IFNAME").value_or("");
   questions.take_answers();
   std::this_thread::sleep_until(looked + kBetweenLooks);
-  reading.cpus.busy = busy_processes(before, look_at_processes("/"), cpus, ::sysconf(_SC_CLK_TCK));
+  reading.cpus.busy = busy_processes(before, look_at_processes("/"), cpus);
   return reading;
 }
 

@@ -107,15 +107,15 @@ ProcessesLook look_at_processes(const std::filesystem::path& root) {
   ProcessesLook look;
   std::istringstream uptime{text_if_any(root / "proc/uptime")};
   double seconds = 0;
-  if (uptime >> seconds)
-    look.at = std::llround(seconds * static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  if (uptime >> seconds) look.at = std::chrono::milliseconds{std::llround(seconds * 1000)};
+  const long ticks = ::sysconf(_SC_CLK_TCK);
   std::error_code error;
   for (std::filesystem::directory_iterator entry{root / "proc", error}, end; !error && entry != end;
        entry.increment(error)) {
     const auto pid = parse_number<std::int64_t>(entry->path().filename().string());
     if (!pid || *pid == ::getpid()) continue;
-    if (auto times = parse_process_times(text_if_any(entry->path() / "stat")))
-      look.processes.push_back(std::move(*times));
+    if (auto facts = parse_stat(text_if_any(entry->path() / "stat"), ticks))
+      look.processes.push_back(std::move(*facts));
   }
   return look;
 }

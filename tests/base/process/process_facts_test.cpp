@@ -13,14 +13,18 @@ namespace ddprun {
 namespace {
 
 TEST_CASE("the kernel's line about a process is read, whatever the process calls itself") {
-  const auto facts =
-      parse_stat("42 (a) S (b) R 7 42 42 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 9 1 1", 100);
+  const auto facts = parse_stat(
+      "42 (a) S (b) R 7 42 42 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 900 2654208 205 "
+      "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0",
+      100);
   REQUIRE(facts);
   CHECK(facts->pid == 42);
   CHECK(facts->name == "a) S (b");
   CHECK(facts->state == 'R');
   CHECK(facts->parent == 7);
-  CHECK(facts->cpu.count() == 3000);
+  CHECK(facts->cpu == std::chrono::seconds{3});
+  CHECK(facts->started == std::chrono::seconds{9});
+  CHECK(facts->last_cpu == 3);
   CHECK_FALSE(facts->exiting);
   const auto leaving =
       parse_stat("42 (a) S 7 42 42 0 -1 4194308 100 0 0 0 250 50 0 0 20 0 1 0 9 1 1", 100);

@@ -5,33 +5,15 @@
 namespace ddprun {
 namespace {
 
-// As /proc/PID/stat of Linux 6.1 has it, but for the name.
-constexpr char kStat[] =
-    "4711 (a (b) c) R 1 4711 4711 0 -1 4194304 119 0 0 0 830 12 0 0 20 0 1 0 5000 2654208 205 "
-    "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0";
+using namespace std::chrono_literals;
 
-TEST_CASE("the times of a process are read, whatever its name is") {
-  const auto times = parse_process_times(kStat);
-  REQUIRE(times.has_value());
-  CHECK(times->pid == 4711);
-  CHECK(times->name == "a (b) c");
-  CHECK(times->used == 842);
-  CHECK(times->started == 5000);
-  CHECK(times->cpu == 3);
-}
-
-TEST_CASE("what is no process has no times") {
-  for (const char* text : {"", "(", ")(", "x (y) R 1", "1 (y) R 1 2 3"})
-    CHECK_FALSE(parse_process_times(text).has_value());
-}
-
-/// Two looks half a second apart, at 100 ticks a second, at a process that was there for long.
+/// Two looks half a second apart at a process that was there for long.
 struct Looks {
-  ProcessesLook before{.at = 100'000, .processes = {{.pid = 7, .name = "busy", .used = 10}}};
-  ProcessesLook after{.at = 100'050, .processes = {{.pid = 7, .name = "busy", .used = 60}}};
+  ProcessesLook before{.at = 1000s, .processes = {{.pid = 7, .name = "busy", .cpu = 100ms}}};
+  ProcessesLook after{.at = 1000s + 500ms, .processes = {{.pid = 7, .name = "busy", .cpu = 600ms}}};
 
   std::vector<BusyProcess> busy(const std::vector<int>& usable = {0, 1}) const {
-    return busy_processes(before, after, usable, 100);
+    return busy_processes(before, after, usable);
   }
 };
 
@@ -45,20 +27,20 @@ TEST_CASE("a process that works all the time uses a CPU") {
 TEST_CASE("the busiest process comes first") {
   Looks looks;
   looks.before.processes.push_back({.pid = 8, .name = "busier"});
-  looks.after.processes.push_back({.pid = 8, .name = "busier", .used = 200});
+  looks.after.processes.push_back({.pid = 8, .name = "busier", .cpu = 2s});
   REQUIRE(looks.busy().size() == 2);
   CHECK(looks.busy()[0].name == "busier");
 }
 
 TEST_CASE("processes that are idle, young, new or on other CPUs do not count") {
   Looks idle;
-  idle.after.processes[0].used = 14;
+  idle.after.processes[0].cpu = 140ms;
   CHECK(idle.busy().empty());
   Looks young;
-  young.before.processes[0].started = young.after.processes[0].started = 99'900;
+  young.before.processes[0].started = young.after.processes[0].started = 999s;
   CHECK(young.busy().empty());
   Looks reused;  // its process id has gone to another process
-  reused.after.processes[0].started = 50'000;
+  reused.after.processes[0].started = 500s;
   CHECK(reused.busy().empty());
   Looks fresh;
   fresh.before.processes.clear();
