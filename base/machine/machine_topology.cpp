@@ -113,6 +113,16 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
+std::vector<int> online_cpus(const fs::path& root) {
+  const fs::path folder = root / "sys/devices/system/cpu";
+  if (auto online = read_cpu_list(folder / "online")) return *std::move(online);
+  std::vector<int> cpus;
+  for (const std::string& name : names_in(folder))
+    if (const auto id = number_after("cpu", name)) cpus.push_back(*id);
+  std::ranges::sort(cpus);
+  return cpus;
+}
+
 int usable_cpus(const fs::path& root) {
   const int cpus = std::max(1, static_cast<int>(allowed_cpus().size()));
   const double granted = cgroup_cpus(root).value_or(cpus);

@@ -13,6 +13,10 @@ namespace ddprun {
 /// See https://man7.org/linux/man-pages/man2/sched_getaffinity.2.html
 std::vector<int> allowed_cpus();
 
+/// The CPUs of the machine that are online, ascending; those that it has where the kernel does not
+/// tell which of them are.
+std::vector<int> online_cpus(const std::filesystem::path& root);
+
 /// How many CPUs this process may really use: those, less what the quotas of the cgroups around it
 /// take away; at least 1. `root` is "/".
 int usable_cpus(const std::filesystem::path& root = "/");

@@ -11,10 +11,9 @@
 
 #include "base/machine/cgroups.hpp"
 #include "base/machine/devices.hpp"
+#include "base/machine/machine_topology.hpp"
 #include "base/machine/sysfs_files.hpp"
-#include "base/number_list.hpp"
 #include "base/parse_number.hpp"
-#include "base/split_lines.hpp"
 #include "base/system/whole_file.hpp"
 
 namespace ddprun {
@@ -53,10 +52,9 @@ void read_cgroups(const fs::path& root, NodeReading& reading) {
 }
 
 void read_cpus(const fs::path& root, CpusReading& cpus) {
-  const fs::path system = root / "sys/devices/system";
-  if (const auto online = parse_cpu_list(first_word_of(system / "cpu/online")))
-    cpus.online = static_cast<int>(online->size());
-  if (const auto nodes = parse_cpu_list(first_word_of(system / "node/online")))
+  if (const auto online = online_cpus(root); !online.empty())
+    cpus.online = static_cast<int>(online.size());
+  if (const auto nodes = read_cpu_list(root / "sys/devices/system/node/online"))
     cpus.numa_nodes = static_cast<int>(nodes->size());
 }
 

@@ -151,17 +151,8 @@ Result<std::vector<Device>> read_devices(const Roots& roots) {
   return devices;
 }
 
-std::vector<int> all_cpus(const fs::path& root) {
-  const fs::path folder = root / "sys/devices/system/cpu";
-  if (auto online = read_cpu_list(folder / "online")) return std::move(*online);
-  std::vector<int> cpus;
-  for (const std::string& name : names_in(folder))
-    if (const auto id = number_after("cpu", name)) cpus.push_back(*id);
-  return cpus;
-}
-
 Result<Machine> read_machine(const Roots& roots) {
-  auto cpus = read_topology(roots.root, all_cpus(roots.root));
+  auto cpus = read_topology(roots.root, online_cpus(roots.root));
   if (!cpus) return cpus.error();
   auto usable = roots.recorded ? *cpus : read_topology(roots.root, allowed_cpus());
   if (!usable) return usable.error();
