@@ -56,11 +56,8 @@ std::vector<PciDevice> pci_devices(const fs::path& root) {
   const fs::path folder = root / "sys/bus/pci/devices";
   std::vector<PciDevice> devices;
   for (const std::string& name : names_in(folder)) {
-    const auto text = [&](const char* file) {
-      return first_line(folder / name / file).value_or("");
-    };
-    std::string vendor = text("vendor");
-    const auto kind = kind_of(text("class"), vendor);
+    std::string vendor = line_of(folder / name / "vendor");
+    const auto kind = kind_of(line_of(folder / name / "class"), vendor);
     if (kind && is_pci_name(name) && !is_there(folder / name / "physfn"))
       devices.push_back({*kind, name, std::move(vendor)});
   }

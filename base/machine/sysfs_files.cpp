@@ -38,6 +38,8 @@ std::optional<std::string> first_line(const fs::path& file) {
   return *std::move(text);
 }
 
+std::string line_of(const fs::path& file) { return first_line(file).value_or(""); }
+
 Result<int> read_number(const fs::path& file) {
   const auto line = first_line(file);
   if (!line) return missing(file);

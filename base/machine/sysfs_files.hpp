@@ -25,6 +25,9 @@ bool is_there(const std::filesystem::path& file);
 /// kSysfsFileBytesMax.
 std::optional<std::string> first_line(const std::filesystem::path& file);
 
+/// The first line, or "" where the file cannot be read.
+std::string line_of(const std::filesystem::path& file);
+
 /// Errors: kNotFound when the file cannot be read, kInvalid when it has no number.
 Result<int> read_number(const std::filesystem::path& file);
 
@@ -34,7 +37,7 @@ Result<std::vector<int>> read_cpu_list(const std::filesystem::path& file);
 /// The number behind a name at the beginning of a line: "MemTotal:  131072 kB", "oom_kill 4".
 std::optional<std::int64_t> number_behind(std::string_view name, const std::string& text);
 
-/// The names in a folder, sorted; none when there is no such folder, and at most kSysfsNamesMax.
+/// The names in any folder, sorted; none when there is no such folder, and at most kSysfsNamesMax.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
 /// The 12 of "node12"; nullopt for other names.

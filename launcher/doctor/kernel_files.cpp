@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <sstream>
 #include <string>
-#include <string_view>
 
 #include "base/machine/cgroups.hpp"
 #include "base/machine/devices.hpp"
@@ -21,13 +20,6 @@ namespace ddprun {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string first_word_of(const fs::path& path) {
-  std::istringstream text{text_if_any(path)};
-  std::string word;
-  text >> word;
-  return word;
-}
 
 void read_memory(const fs::path& root, MemoryReading& memory) {
   const std::string text = text_if_any(root / "proc/meminfo");
@@ -64,25 +56,19 @@ int nvidia_gpus_on_bus(const fs::path& root) {
   }));
 }
 
-std::string rest_of_line(const std::string& text, std::size_t from) {
-  return text.substr(std::min(from, text.size()), text.find('\n') == std::string::npos
-                                                      ? std::string::npos
-                                                      : text.find('\n') - from);
-}
-
 void read_infiniband(const fs::path& root, NodeReading& reading) {
   const fs::path devices = root / "sys/class/infiniband";
   for (const std::string& device : names_in(devices))
     for (const std::string& port : names_in(devices / device / "ports")) {
       const fs::path folder = devices / device / "ports" / port;
-      const std::string state = text_if_any(folder / "state");  // "4: ACTIVE"
+      const std::string state = line_of(folder / "state");  // "4: ACTIVE"
       const std::size_t word = state.find(": ");
       reading.infiniband.push_back(
           {.device = device,
            .port = parse_number<int>(port).value_or(0),
-           .state = rest_of_line(state, word == std::string::npos ? 0 : word + 2),
-           .link_layer = first_word_of(folder / "link_layer"),
-           .rate = rest_of_line(text_if_any(folder / "rate"), 0)});
+           .state = word == std::string::npos ? state : state.substr(word + 2),
+           .link_layer = line_of(folder / "link_layer"),
+           .rate = line_of(folder / "rate")});
     }
 }
 
@@ -119,7 +105,7 @@ ProcessesLook look_at_processes(const std::filesystem::path& root) {
 }
 
 void read_kernel_files(const fs::path& root, NodeReading& reading) {
-  reading.kernel = first_word_of(root / "proc/sys/kernel/osrelease");
+  reading.kernel = line_of(root / "proc/sys/kernel/osrelease");
   read_memory(root, reading.memory);
   read_cgroups(root, reading);
   read_capabilities(root, reading.limits);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/descriptor.hpp"
 #include "base/system/silence_note.hpp"
@@ -16,7 +15,6 @@ namespace {
 
 constexpr off_t kHeadBytes = 4096;
 constexpr off_t kTailBytes = 22 + 65'535;  // a zip's last record, and its comment
-constexpr std::size_t kNamesMax = 10'000;
 
 std::string bytes_at(int file, off_t offset, off_t size) {
   std::string bytes(static_cast<std::size_t>(size), '\0');
@@ -37,16 +35,6 @@ FileEnds file_ends(const std::string& path) {
   const off_t tail = std::min(what.st_size, kTailBytes);
   return {bytes_at(file.number(), 0, std::min(what.st_size, kHeadBytes)),
           bytes_at(file.number(), what.st_size - tail, tail)};
-}
-
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code unreadable;
-  std::filesystem::directory_iterator entry{folder, unreadable};
-  for (; entry != std::filesystem::directory_iterator{} && names.size() < kNamesMax;
-       entry.increment(unreadable))
-    names.push_back(entry->path().filename().string());
-  return names;
 }
 
 }  // namespace ddprun

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "launcher/settings/foreign_script.hpp"
 
@@ -11,8 +10,5 @@ namespace ddprun {
 /// Reads the first and the last bytes of a regular file. They are empty where it cannot be read,
 /// and for a directory or a pipe, whose bytes Python alone shall read.
 FileEnds file_ends(const std::string& path);
-
-/// Returns the names of what is in a folder, some of them where there are very many.
-std::vector<std::string> names_in(const std::string& folder);
 
 }  // namespace ddprun

@@ -20,11 +20,9 @@ struct Roots {
   bool recorded = false;
 };
 
-std::string text_of(const fs::path& file) { return first_line(file).value_or(""); }
-
 /// Returns the number of bytes in the line "Node 0 MemTotal:  131072 kB"; 0: there is none.
 std::uint64_t node_bytes(const fs::path& meminfo) {
-  const std::string line = text_of(meminfo);
+  const std::string line = line_of(meminfo);
   const std::size_t colon = line.find("MemTotal:");
   if (colon == std::string::npos) return 0;
   std::string_view rest = std::string_view{line}.substr(colon + 9);
@@ -59,7 +57,7 @@ Result<std::vector<NumaNode>> read_nodes(const fs::path& folder, const CpuTopolo
     auto of_node = read_cpu_list(folder / name / "cpulist");
     if (!of_node) return of_node.error();
     nodes.push_back({*id, std::move(*of_node), node_bytes(folder / name / "meminfo"),
-                     distances(text_of(folder / name / "distance"))});
+                     distances(line_of(folder / name / "distance"))});
   }
   std::ranges::sort(nodes, {}, &NumaNode::id);
   if (nodes.empty()) nodes.push_back(only_node(cpus));
@@ -94,7 +92,7 @@ std::vector<std::string> interfaces_of(const fs::path& folder) {
 /// "NVIDIA H100" of the line "Model:  NVIDIA H100" that the driver writes, or "10de:2330".
 std::string model_of(const Roots& roots, const std::string& bus_id, const std::string& vendor,
                      const std::string& device) {
-  const std::string line = text_of(roots.root / "proc/driver/nvidia/gpus" / bus_id / "information");
+  const std::string line = line_of(roots.root / "proc/driver/nvidia/gpus" / bus_id / "information");
   if (line.starts_with("Model:")) {
     const std::size_t begin = line.find_first_not_of(" \t", 6);
     if (begin != std::string::npos) return line.substr(begin);
@@ -126,7 +124,7 @@ Device read_device(const Roots& roots, const PciDevice& on_bus, const DriverGpus
   const fs::path folder = roots.root / "sys/bus/pci/devices" / on_bus.bus_id;
   Device device{.kind = on_bus.kind,
                 .bus_id = on_bus.bus_id,
-                .model = model_of(roots, on_bus.bus_id, on_bus.vendor, text_of(folder / "device")),
+                .model = model_of(roots, on_bus.bus_id, on_bus.vendor, line_of(folder / "device")),
                 .path = path_of(folder)};
   const auto node = read_number(folder / "numa_node");
   if (node && *node >= 0) device.numa_node = *node;

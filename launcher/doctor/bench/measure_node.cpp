@@ -61,8 +61,6 @@ NodeSpeeds measure_node(const std::string& node, const NodeShare& share) {
   return std::move(*speeds);
 }
 
-std::string machine_identity() {
-  return first_line("/proc/sys/kernel/random/boot_id").value_or("");
-}
+std::string machine_identity() { return line_of("/proc/sys/kernel/random/boot_id"); }
 
 }  // namespace ddprun

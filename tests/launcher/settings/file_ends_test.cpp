@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -37,15 +36,6 @@ TEST_CASE("nobody waits for a pipe, and what is no file has no ends") {
     CHECK(file_ends(folder / name).tail.empty());
   }
   CHECK(file_ends("/dev/zero").head.empty());
-}
-
-TEST_CASE("the names in a folder are found, and none where there is no folder") {
-  const ScratchFolder folder;
-  for (const char* name : {"a.py", "b.py"}) write_file(folder / name, "");
-  auto names = names_in(folder.path());
-  std::ranges::sort(names);
-  CHECK(names == std::vector<std::string>{"a.py", "b.py"});
-  CHECK(names_in(folder / "missing").empty());
 }
 
 }  // namespace
