@@ -37,7 +37,7 @@ struct WorkerFailure {
   std::int64_t pid = 0;
   ExitStatus status;
   std::int64_t time_unix_ms = 0;        // when it ended: see unix_time_ms()
-  std::string evidence;                 // why it may have ended, as that memory ran out; mostly ""
+  std::string evidence;                 // why it may have ended, as that memory ran out; usually ""
   std::string message;                  // the exception that it recorded; "" when it did not
   std::string traceback;                // that exception's
   std::string error_file;               // the file in which it recorded that; "" when it did not

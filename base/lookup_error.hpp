@@ -1,4 +1,4 @@
-// Says in a sentence why a name has led to no host, for whoever asks the system's resolver.
+// Explains in a sentence why the system's resolver found no host for a name.
 #pragma once
 
 #include <boost/system/error_code.hpp>

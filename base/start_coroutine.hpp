@@ -25,8 +25,8 @@ FailureHandler report_failure(std::string what);
 /// as before. It logs an exception, as that there is no memory left, and that is all.
 FailureHandler give_up_peer(std::string what);
 
-/// Runs `work` beside the caller, who may go on at once. Its end is told to `at_end`, with the
-/// exception that has left it, if there was one.
+/// Runs `work` concurrently with the caller, which continues at once. Calls `at_end` when it has
+/// ended, with the exception that left it, if any.
 void start_coroutine(const asio::any_io_executor& executor, asio::awaitable<void> work,
                      FailureHandler at_end);
 void start_coroutine(asio::io_context& io, asio::awaitable<void> work, FailureHandler at_end);

@@ -1,4 +1,5 @@
-// Where the characters of a text in UTF-8 (RFC 3629) begin and end, for whoever has to cut one.
+// Where the characters of a text in UTF-8 (RFC 3629) begin and end, so that a text is not cut
+// inside one.
 //
 // Bytes that are no UTF-8 may all look like parts of characters. No character has more than four
 // bytes, so the place that is returned is never further than three from the one that was asked for.

@@ -144,7 +144,7 @@ struct Tag {
   std::string_view text;
 };
 
-/// Writes it as text, for whoever needs no tree of values.
+/// Writes it as text, for callers that need no tree of values.
 std::string to_text(const Object& in, JsonStyle style = JsonStyle::kLine, Tag tag = {});
 
 /// A message with its type, and a newline.

@@ -37,8 +37,8 @@ void write_answer(int pipe, std::string_view text) {
 
 constexpr int kFilesMax = 1024;  // that this process has open; a shell usually allows so many
 
-/// One that hangs may outlive this process, and whoever reads our output waits until nobody has it
-/// open any more. A console has opened it once more, for itself.
+/// A child that hangs may outlive this process, and a reader of our output waits until no process
+/// has it open any more. A console has opened it once more, for itself.
 void close_streams(bool keep_errors) {
   constexpr std::array kStreams{STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
   std::array<struct stat, kStreams.size()> ours{};

@@ -1,8 +1,8 @@
 // AskedChild: a process of this one that finds something out, which may hang or crash.
 //
-// A server of files or names that is ill, or a driver, holds whoever asks it for minutes, and no
-// call takes a deadline. So each question has a process of its own: several wait at one time, and
-// the one that gets no answer is killed.
+// A file server, name server or driver that is ill blocks its callers for minutes, and no system
+// call takes a deadline. So each question has a process of its own: several wait at the same time,
+// and one that gets no answer is killed.
 #pragma once
 
 #include <sys/types.h>
@@ -48,7 +48,7 @@ class AskedChild {
   /// Whether there is a process to answer.
   bool started() const { return pid_ > 0 && pipe_.is_open(); }
 
-  /// Gives the end of the pipe away that the answer is read from, for who does not want to be held.
+  /// Releases the read end of the pipe, for callers that must not block.
   int release_pipe() { return pipe_.release(); }
 
   /// Kills the process, and waits for nothing.
@@ -63,7 +63,8 @@ class AskedChild {
   AskedChild(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout);
 
   pid_t pid_;
-  Descriptor process_;  // while it is there, whoever reaps it; not open on an old kernel
+  Descriptor process_;  // readable when the process has ended, even if it is reaped elsewhere; not
+                        // open on an old kernel
   Descriptor pipe_;
   std::chrono::milliseconds timeout_;
   TimePoint deadline_;

@@ -58,7 +58,7 @@ asio::awaitable<void> take_all(Acceptor& acceptor, const Take& take) {
         take(std::move(socket));
         take_waiting(acceptor, take);
       }
-    } catch (const std::exception& e) {  // out of memory, mostly
+    } catch (const std::exception& e) {  // usually out of memory
       trouble = e.what();
     }
     if (trouble.empty() || !acceptor.is_open()) continue;

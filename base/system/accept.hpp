@@ -20,15 +20,15 @@ namespace ddprun {
 Result<asio::ip::tcp::acceptor> listen_on(const asio::any_io_executor& executor,
                                           const asio::ip::tcp::endpoint& endpoint);
 
-/// The right to connect: whoever can reach the listener has it, or only processes of this process's
-/// own user and of root. Those who can reach a listener on loopback are all users of the machine,
-/// so there it is always the own user.
+/// The right to connect: any process that can reach the listener has it, or only processes of this
+/// process's own user and of root. All users of the machine can reach a listener on loopback, so
+/// there it is always the own user.
 enum class MayConnect { kAnybody, kOwnUser };
 
 /// Hands every connection of those who may connect to `serve` until `acceptor` is closed, which
-/// must live as long. Where the system refuses, mostly because there are no file descriptors left,
-/// it logs that and tries again a little later; meanwhile connections wait in the system's queue.
-/// An exception of `serve` costs one connection.
+/// must live as long. If the system refuses, usually because there are no file descriptors left, it
+/// logs that and tries again a little later; meanwhile connections wait in the system's queue. An
+/// exception of `serve` costs one connection.
 asio::awaitable<void> accept_all(asio::ip::tcp::acceptor& acceptor,
                                  std::function<void(asio::ip::tcp::socket)> serve,
                                  MayConnect who = MayConnect::kAnybody);

@@ -15,7 +15,8 @@ namespace ddprun {
 
 namespace {
 
-/// So long the thread stays for what comes next: to start another one takes longer than many tasks.
+/// An idle thread stays this long for the next task: to start a thread takes longer than many
+/// tasks.
 constexpr std::chrono::seconds kLinger{1};
 
 }  // namespace

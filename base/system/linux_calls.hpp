@@ -27,9 +27,9 @@ int open_process(pid_t process);
 /// kernel, or a container's filter, has no pidfd_send_signal(2).
 void signal_process(int file, pid_t process, int signal);
 
-/// Returns a file that becomes readable when a child of this process has ended, whoever reaps it,
-/// or -1 with errno. Where the kernel, or a container's filter, has no pidfd_open(2), a thread
-/// waits.
+/// Returns a file that becomes readable when a child of this process has ended, no matter which
+/// code reaps it, or -1 with errno. If the kernel, or a container's filter, has no pidfd_open(2), a
+/// thread waits.
 int watch_child(pid_t child);
 
 /// The thread's way of watch_child(), for any kernel.

@@ -12,9 +12,8 @@ namespace ddprun {
 
 class OwnUserDoor {
  public:
-  /// Whether `connection` may be served. Another user's is told of in the log, at most once a
-  /// second. Where the kernel does not tell whose it is, everybody is let in, and a warning says so
-  /// once.
+  /// Whether `connection` may be served. One of another user is logged, at most once a second. If
+  /// the kernel does not say whose it is, every connection is served, and a warning says so once.
   bool lets_in(const asio::ip::tcp::socket& connection);
 
  private:

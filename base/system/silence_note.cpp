@@ -43,7 +43,7 @@ struct SilenceNote::Waits : std::enable_shared_from_this<Waits> {
   std::list<Wait>::iterator add(const std::string& place) {
     const std::lock_guard lock{mutex};
     const auto wait = list.insert(list.end(), {place, Clock::now() + kTellAfter});
-    // Where the system allows no thread, nothing is told.
+    // If the system allows no thread, no note is printed.
     if (!has_thread)
       has_thread = start_left_behind([waits = shared_from_this()] { waits->watch(); }).has_value();
     return wait;

@@ -1,4 +1,5 @@
-// SilenceNote: whoever waits for a disk or a server of files is told, when it gives no answer.
+// SilenceNote: prints a note when a disk or a file server does not answer, so that the user knows
+// what we are waiting for.
 #pragma once
 
 #include <list>

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kReadAtOnce = 64 * 1024;
 
-/// Fills the buffer. At the end of the connection the parser is told, and says whether the message
-/// has ended with it.
+/// Fills the buffer. At the end of the connection, the parser decides whether the message has ended
+/// with it.
 template <typename Parser>
 asio::awaitable<error_code> fill(const ReadSome& read, HttpBuffer& buffer, Parser& parser) {
   const std::size_t room = std::min(buffer.max_size() - buffer.size(), kReadAtOnce);

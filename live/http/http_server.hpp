@@ -67,8 +67,8 @@ class HttpServer {
   /// Answers over a connection, and closes it.
   void serve(HttpSocket socket);
 
-  /// Closes all connections, and takes no more. Answers that go on say `last_words` before, as far
-  /// as their peers take them without delay. Handlers that are under way end by themselves.
+  /// Closes all connections, and takes no more. Answers in progress send `last_words` before, as
+  /// far as their peers take them without delay. Running handlers end by themselves.
   void close(const std::string& last_words = "");
 
  private:

@@ -1,4 +1,5 @@
-// JobFacts: what an agent writes down of its job for whoever looks for running jobs on its machine.
+// JobFacts: what an agent writes down of its job, for commands that look for running jobs on its
+// machine.
 #pragma once
 
 #include <cstdint>

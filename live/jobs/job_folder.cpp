@@ -215,7 +215,7 @@ Result<JobFolder::Acceptor> JobFolder::open(const asio::any_io_executor& executo
   Acceptor acceptor{executor};
   boost::system::error_code error;
   acceptor.open({}, error);
-  // A socket at which nobody listens is taken for that of a dead job, so it gets its name
+  // A socket on which no process listens looks like that of a dead job, so it gets its name
   // afterwards.
   if (!error) acceptor.bind(socket_in(fd_, kFreshSocketFile), error);
   if (!error) acceptor.listen(Acceptor::max_listen_connections, error);

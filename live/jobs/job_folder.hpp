@@ -40,7 +40,8 @@ class JobFolder {
 
   /// Writes the facts, and listens for those who read them. Errors: kUnavailable.
   Result<Acceptor> open(const asio::any_io_executor& executor, const JobFacts& facts) const;
-  /// Writes the facts, which whoever reads them at that moment finds whole. Errors: kUnavailable.
+  /// Writes the facts atomically: a reader sees all of them or the former ones. Errors:
+  /// kUnavailable.
   Result<void> tell(const JobFacts& facts) const;
 
  private:

@@ -12,7 +12,7 @@ namespace ddprun {
 std::string job_page(const std::string& nonce);
 
 /// Headers for the document: nothing from elsewhere is loaded, nobody may put it into a frame, and
-/// its address, which may have a token in it, is told to nobody
+/// its address, which may have a token in it, is sent to no other site
 /// (https://www.w3.org/TR/CSP3/).
 std::vector<std::pair<std::string, std::string>> page_headers(const std::string& nonce);
 

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using asio::ip::tcp;
 using std::chrono::milliseconds;
 
-/// Viewers that look at one time look at the same.
+/// Viewers that ask within this time get the same data.
 constexpr auto kLookEvery = 100ms;
 /// What has changed is sent so soon, and everything so often.
 constexpr auto kNewsEvery = 200ms;
