@@ -131,8 +131,8 @@ void Agent::keep_timers(TimerPipe& pipe) {
 
 void Agent::keep_workers_by(WorkerDoor& door) {
   for_workers_.door = &door;
-  // So long the coordinator waits for a failure's cause, or for a silent node, before it orders
-  // anything.
+  // The coordinator's order may come this much later than a loss: it waits for a failure's cause,
+  // or for a silent node.
   door.begin(kCausePatience + spec_.rules.heartbeat_timeout, [this](WorkerSaid word) {
     WorkerLook look;
     workers_.add_told(word.local_rank, look);

@@ -39,9 +39,9 @@ using CheckNode = std::function<asio::awaitable<Result<std::string>>(
 
 class Agent {
  public:
-  /// Listens for signals from now on, and does nothing else before run(). `consoles` must outlive
-  /// it, and `events`, which is told what happens; null: nobody wants to know. `folder` is that of
-  /// `node`, where there is one.
+  /// Listens for signals from now on, and does nothing else before run(). `consoles` and `events`
+  /// must outlive it; `events`, the log of what happens, may be null. `folder` is that of `node`,
+  /// if there is one.
   Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
         std::optional<WatchFolder> folder, Consoles consoles, EventLog* events = nullptr);
   Agent(const Agent&) = delete;
@@ -127,7 +127,7 @@ class Agent {
   EventLog* events_;
   Introspection introspection_;
   struct ForWorkers {
-    TrainerDoor* trainings = nullptr;  // null: nobody is told where to tell it
+    TrainerDoor* trainings = nullptr;  // null: trainers report to no address
     TimerPipe* timers = nullptr;       // null: workers set no timers
     WorkerDoor* door = nullptr;        // null: no worker can stay
   };

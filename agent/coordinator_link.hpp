@@ -2,8 +2,8 @@
 // receives as AgentMachine wants it, and with --store local it lets the workers of this node reach
 // the store through that connection.
 //
-// It decides nothing: when to connect, for how long to try and when to hang up is said to it, and
-// what happens it tells as AgentEvents.
+// It decides nothing: the caller says when to connect, for how long to try and when to hang up. It
+// reports what happens as AgentEvents.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -47,7 +47,7 @@ class CoordinatorLink {
 
   /// Tries, after the wish's pause and for as long as its patience says, to connect and join with
   /// what it knows, under an id that stays the same, each attempt as a newer incarnation. Tells the
-  /// user when it takes long. Connected is told when the coordinator has answered, and
+  /// user when it takes long. Reports Connected when the coordinator has answered, and
   /// CoordinatorUnreachable when none has; then every message is Ordered, also that answer, and the
   /// end is CoordinatorLost. Only when there is no connection, and none on its way.
   void connect(const ReachCoordinator& wish);
@@ -68,7 +68,7 @@ class CoordinatorLink {
   /// Where there is no connection, nobody hears it.
   void send(const AgentMessage& message);
 
-  /// Closes the connection. Nothing more is told of it.
+  /// Closes the connection. Reports nothing more of it.
   void disconnect();
 
   /// Opens the way to the store for the workers of `round`, and returns the round with the address

@@ -31,7 +31,7 @@ class SignalWatch {
   /// `heard` is called for each signal of signals_for(). `child_ended` is called now, and when
   /// children of this process have ended. To be called once.
   void begin(std::function<void(int signal)> heard, std::function<void()> child_ended);
-  /// Nothing is told any more.
+  /// Nothing is reported any more.
   void end();
 
  private:

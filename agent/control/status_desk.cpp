@@ -53,7 +53,7 @@ asio::awaitable<Result<typename Question::Answer>> Desk<Question>::ask(
   const int question = question_;
   auto answered = answered_.async_wait(kQuietly);
   if (co_await in_time(Clock::now() + timeout, std::move(answered))) co_return answer_;
-  if (question == question_) asking_ = false;  // the next one asks anew
+  if (question == question_) asking_ = false;  // the next caller starts a new question
   co_return Error{Error::Kind::kTimeout, "the job's coordinator does not answer"};
 }
 

@@ -1,8 +1,8 @@
-// A desk asks the coordinator one kind of question for whoever asks this node's agent: how the job
-// is (StatusDesk), and what all workers do (DumpDesk). An agent has both in its JobDesk.
+// A desk asks the coordinator one kind of question for all callers of this node's agent: the state
+// of the job (StatusDesk), or what all workers do (DumpDesk). An agent has both in its JobDesk.
 //
-// Any number of questions that come at one time are one question to the coordinator, so that nobody
-// can make it work by asking often.
+// Callers that ask while a question is in progress share its answer, so that frequent calls cost
+// the coordinator nothing.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -50,7 +50,7 @@ class Desk {
 
   /// Hears what the coordinator says: whether it can be asked, and its answers.
   void hear(const CoordinatorMessage& message);
-  /// The coordinator is gone. Who waits hears so.
+  /// The coordinator is gone. Waiting callers get an error.
   void lose_coordinator();
 
   /// Asks, and waits for the answer. Errors: kUnavailable while there is no coordinator; kTimeout.

@@ -2,7 +2,8 @@
 // Trainer (see trainer_status.hpp): on loopback, from who has the token that is in a file of the
 // job's folder.
 //
-// It costs a port from the beginning, as a worker is told where to post before it runs.
+// It takes a port from the beginning, because a worker's environment has the address before it
+// runs.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -31,8 +31,7 @@ struct TrainerStatus {
 /// Reads the body of a POST. What it does not tell keeps its default. Errors: kInvalid.
 Result<TrainerStatus> parse_trainer_status(std::string_view body);
 
-/// Adds what is new to what was told before: a training that says nothing of its loss has not lost
-/// it.
+/// Adds what is new to what was reported before: a report without a loss leaves the former one.
 void update(TrainerStatus& told, const TrainerStatus& news);
 
 }  // namespace ddprun

@@ -79,8 +79,7 @@ asio::awaitable<void> WorkerDoor::accept() {
   co_await accept_all(acceptor_, take_on);
 }
 
-/// That a connection ends says nothing of its worker: one that ends by itself is told by its
-/// process.
+/// The end of a connection says nothing about its worker: if that has ended, its process shows it.
 asio::awaitable<void> WorkerDoor::hear(std::shared_ptr<Line> line) {
   ++open_;
   std::string text;

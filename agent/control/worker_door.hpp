@@ -45,8 +45,8 @@ class WorkerDoor {
   void ask_to_leave_after(const LeaveAfter& order);
   /// Asks all that can stay to leave the round.
   void ask_to_leave(int round);
-  /// Tells a worker its next round, and the variables that it has there. One that was started
-  /// beside a round, and has not said hello yet, is told when it does.
+  /// Sends a worker its next round, and its variables there. A worker that was started beside a
+  /// round, and has not said hello yet, gets them when it does.
   void enter(int local_rank, int round, const std::map<std::string, std::string>& environment);
 
   /// Workers are started now in these seats. They enter no round of before, and what is still heard

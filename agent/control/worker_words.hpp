@@ -36,7 +36,7 @@ using WorkerLine = std::variant<WorkerHello, Holding, Parked, Stuck, CannotStay>
 /// Reads a line without its end. Errors: kInvalid, with a sentence.
 Result<WorkerLine> parse_worker_line(std::string_view line);
 
-/// The answer to hello: an order may take so long to come, behind the loss of a peer.
+/// The answer to hello: after the loss of a peer, an order may take this long.
 std::string welcome_line(std::chrono::milliseconds patience);
 /// Members of that round change, and nobody is lost: the worker counts no further step, and says
 /// how many it has counted.

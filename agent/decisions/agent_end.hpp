@@ -32,7 +32,7 @@ struct WorkerExited {
 struct RoundOutcome {
   std::vector<WorkerFailure> failures;  // workers that failed by themselves, in their order
   std::vector<WorkerFailure> finished;  // workers that ended well by themselves, as the former
-  /// Global ranks that ended after they had been told to, and the files with their output.
+  /// global ranks that ended after a request to stop, and the files with their output
   std::map<int, std::string> stopped;
   std::vector<WorkerEnd> ends;  // ends of all workers, by this machine's clock
   std::int64_t step = -1;       // the greatest one that a worker has told; -1: none

@@ -21,7 +21,7 @@
 
 namespace ddprun {
 
-/// How a node finds whoever follows a coordinator that is lost.
+/// How a node finds the successor of a coordinator that is lost.
 enum class FindSuccessor {
   kAmongNodes,  // the nodes elect it
   kInRegistry,  // a registry says who it is; see ReachCoordinator's `at`
@@ -47,17 +47,17 @@ struct AgentRules {
   bool checks_itself = false;  // whether the node is fit, before it joins and before each round
 };
 
-/// Time that one who listens at the coordinator's endpoint has at least to answer to a join.
+/// The least time that a process at the coordinator's endpoint has to answer to a join.
 inline constexpr std::chrono::milliseconds kAnswerTimeoutMin{3'000};
 /// Time that a candidate has at least to find the votes.
 inline constexpr std::chrono::milliseconds kVotingMin{1'000};
-/// A newcomer waits so long at one who coordinates nothing: it may be about to begin the job.
+/// A newcomer waits this long at a node that coordinates nothing: it may be about to begin the job.
 inline constexpr std::chrono::milliseconds kVotingOfNewcomer{200};
-/// An attempt to find a coordinator at one place takes at most so long.
+/// An attempt to find a coordinator at one place takes at most this long.
 inline constexpr std::chrono::milliseconds kPlaceTimeout{1'000};
 /// A second stop signal this soon after the first is the same request: Slurm sends SIGTERM twice.
 inline constexpr std::chrono::milliseconds kOneRequest{300};
-/// Users are told of workers that take longer than that to end.
+/// The user is informed of workers that take longer than this to end.
 inline constexpr std::chrono::milliseconds kSoonEnough{3'000};
 /// What a second stop signal leaves of the grace.
 inline constexpr std::chrono::milliseconds kShortGrace{3'000};
@@ -71,7 +71,7 @@ inline constexpr std::chrono::milliseconds kFarewell{500};
 /// What ends by itself when the workers have ended, such as Python's resource tracker, has done so
 /// by then.
 inline constexpr std::chrono::milliseconds kEndsByItself{250};
-/// What workers that have ended by themselves left behind gets so long to end, too.
+/// What workers that have ended by themselves left behind has this long to end, too.
 inline constexpr std::chrono::milliseconds kLeftoverTime{2'000};
 
 /// A thread of the worker's own answers when it is asked to hold, but Python may not let it run.
@@ -89,7 +89,7 @@ struct CanStay { int round = 0; bool resize = true; };
 struct Parked { int round = 0; };            // it has left that round, and waits for the next one,
 struct Stuck { int round = 0; };             // or waits for members of it, and nothing frees it,
 struct CannotStay {};                        // it cannot stay any more
-// Holding: it counts no further step of that round until it is told how far to go.
+// Holding: it counts no further step of that round until it is ordered how far to go.
 using WorkerWord = std::variant<CanStay, Holding, Parked, Stuck, CannotStay>;
 // `step` is that of its last heartbeat
 struct WorkerSaid { int local_rank = 0; WorkerWord what; std::int64_t step = -1; };
@@ -97,7 +97,7 @@ struct TreeGone {};                          // the answer to SweepTree
 struct WorkersRun {};                        // the answer to StartWorkers, if some could be started
 // The answer to ReachCoordinator: it has answered what was asked at that time; place "": as wished,
 struct Connected { std::optional<TimePoint> asked = {}; std::string place = {}; };
-// or the patience has ended; `refused`: nobody listens there, the process that did is gone
+// or the patience has ended; `refused`: no process listens there any more
 struct CoordinatorUnreachable { std::string reason; bool refused = false; };
 struct CoordinatorLost { std::string reason; };         // the connection has ended by itself
 struct StopSignal { int signal; };
@@ -132,11 +132,11 @@ struct KillWorkers { std::vector<int> local_ranks; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // see tell_to_end(), stop_signal.hpp
 struct AskForCheckpoint { int signal; };                    // those with a handler alone
 // End and reap all that workers left behind, then TreeGone; `keep`: but those that are alive.
-// `at_once`: kill it; else it may end by itself, is told to, and is killed by KillLeftovers.
+// `at_once`: kill it; else it may end by itself, gets SIGTERM, and is killed by KillLeftovers.
 struct SweepTree { bool keep = false; bool at_once = false; };
 struct KillLeftovers {};
 struct InspectWorkers { Inspect question; };  // then WorkersInspected
-// Whether the node is fit; what dead workers leave may go away for so long. Then Checked.
+// Whether the node is fit. What dead workers leave may take this long to go away. Then Checked.
 struct CheckSelf { int check; std::chrono::milliseconds patience; };
 struct Tell { AgentMessage message; };  // the coordinator
 struct Disconnect {};                   // it is silent: end the connection

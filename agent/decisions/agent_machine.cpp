@@ -97,7 +97,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         if (has_leader && !agent_.end && !agent_.held_end) workers_.prepare(m.place, now);
       },
       [](const Identity&) {},                                         // nobody has asked
-      [](const HangFound&) {}, [](const HangOver&) {},                // the user is told
+      [](const HangFound&) {}, [](const HangOver&) {},                // shown to the user
       [](const VerdictFound&) {},                                     // the agent has taken it
       [](const Restarted&) {},                                        // as above
       [&](const JobTimes&) { farewell_ends_ ? exit(now) : void(); },  // the answer to Leave
@@ -120,8 +120,8 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Dismiss&) { exit_as_told(now); }, [&](const Refused& m) { refused(m, now); });
 }
 
-/// Remembers how far the job is, also when the order itself comes too late to be obeyed: a
-/// coordinator that is started anew has it from the agents only.
+/// Remembers how far the job is, even if the order itself comes too late to be obeyed: a
+/// coordinator that is restarted has this from the agents only.
 void AgentMachine::note(const CoordinatorMessage& order) {
   const auto hear = [&](const auto& m) {
     JobCounters& known = agent_.counters;
@@ -298,7 +298,7 @@ void AgentMachine::checked(const Checked& found, TimePoint now) {
   }
 }
 
-/// When the coordinator is lost now, the next one is told how the job has ended.
+/// If the coordinator is lost now, the next one is informed how the job has ended.
 void AgentMachine::hold_end(const EndJob& end, TimePoint now) {
   agent_.held_end = end;
   agent_.held_end->held = false;

@@ -77,7 +77,7 @@ class AgentMachine {
   SelfCheck self_check_{agent_};
   bool exited_ = false;
   bool round_follows_ = true;  // for which this node has to be looked at
-  Leader standby_;             // the leader that was told to what stands by
+  Leader standby_;             // leader last reported to the standby server
 
   struct Announcement {
     TimePoint came;

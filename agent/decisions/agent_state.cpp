@@ -8,7 +8,7 @@ namespace ddprun {
 
 namespace {
 
-/// The coordinator compares the ends of all nodes, so they are told in its time.
+/// The coordinator compares the ends of all nodes, so they are reported in its time.
 void tell_in_its_time(AgentMessage& message, std::int64_t offset_us) {
   const auto shift = [&](WorkerEnd& end) {
     end.began_us += offset_us;

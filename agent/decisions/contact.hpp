@@ -1,5 +1,5 @@
-// Contact: the agent's connection to a coordinator, or to one who may become it, as far as it is
-// decided by. Pure.
+// Contact: the agent's connection to a coordinator, or to a node that may become it, as far as
+// decisions need it. Pure.
 #pragma once
 
 #include <chrono>

@@ -17,8 +17,8 @@ milliseconds time_left(TimePoint until, TimePoint now) {
   return std::chrono::duration_cast<milliseconds>(until - now);
 }
 
-/// Nobody listens at `place` any more, so the agent that did is gone. Successors of the last round
-/// are nodes of it; one of them may have followed its coordinator, and be lost as well.
+/// No process listens at `place` any more, so its agent is gone. Successors of the last round are
+/// nodes of it; one of them may have followed its coordinator, and be lost as well.
 void note_gone(AgentState& agent, const std::string& place, TimePoint now) {
   Follower& follower = agent.follower;
   if (place == follower.state().leader && !follower.state().leader_dead)
@@ -104,7 +104,7 @@ void CoordinatorSearch::reach(Attempt attempt, TimePoint now) {
 
 // --- what happens ---
 
-/// Whoever is cut off stops its workers: the others go on without this node, with its ranks.
+/// A node that is cut off stops its workers: the others go on without it, with its ranks.
 CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& reason,
                                                TimePoint now) {
   const bool was_soon = now - agent_.contact->since() < agent_.rules.heartbeat_timeout;
@@ -122,7 +122,8 @@ CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& rea
   const bool joins_in_vain = losses_.lasted(now) >= agent_.rules.join_timeout;
   if (!agent_.follower.knows_a_round() && (!agent_.rules.rejoin || joins_in_vain))
     return AgentEnd{Why::kCoordinatorLost, {}, 0, reason};
-  // If nobody listens there any more, this node can tell a successor that the leader is dead.
+  // If no process listens there any more, this node can report to a successor that the leader is
+  // dead.
   if (loss == Loss::kClosed) first_place_ = agent_.follower.state().leader;
   return stop_workers(reason, now);
 }
@@ -179,7 +180,7 @@ CoordinatorSearch::End CoordinatorSearch::redirected(const Redirect& order, Time
   return stop_workers("it is at " + first + " now", now);
 }
 
-/// A newcomer is told where the coordinator is.
+/// A newcomer learns where the coordinator is.
 CoordinatorSearch::End CoordinatorSearch::follow(const Redirect& order, TimePoint now) {
   if (!takes_turns()) {
     if (order.epoch > 0) first_place_ = order.coordinator;

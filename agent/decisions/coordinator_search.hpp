@@ -52,7 +52,7 @@ class CoordinatorSearch {
     kLookAround,   // as a newcomer, it asks at several places in turn
     kResume,       // it comes back to the coordinator, while its workers run on
     kStopWorkers,  // its workers are stopped first
-    kSucceed,      // it asks for whoever follows the coordinator
+    kSucceed,      // it asks for the coordinator's successor
   };
   using End = std::optional<AgentEnd>;
 
@@ -72,7 +72,7 @@ class CoordinatorSearch {
   End unreachable(const CoordinatorUnreachable& event, TimePoint now);
   /// The connection has ended.
   End lost(Loss loss, const std::string& reason, TimePoint now);
-  /// Gives up the one who listens there, and does not lead.
+  /// Gives up the node that listens there, and does not lead.
   End give_up_candidate(TimePoint now);
   End redirected(const Redirect& order, TimePoint now);
   /// Whether the node looks on after it was refused so.

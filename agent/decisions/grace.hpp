@@ -15,7 +15,7 @@ enum class Asked { kCheckpoint, kHold, kLastStep, kLeave, kSigterm, kSweep, kSig
 struct Grace {
   Asked asked;
   TimePoint ends;                           // when they get no more time for that
-  std::optional<TimePoint> says_late = {};  // when users are told that some take their time
+  std::optional<TimePoint> says_late = {};  // when the user is informed that some take their time
   /// When something is to be done about it.
   TimePoint due() const { return std::min(ends, says_late.value_or(ends)); }
   bool kills() const { return asked == Asked::kSigkill; }

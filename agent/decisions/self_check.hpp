@@ -13,13 +13,13 @@
 
 namespace ddprun {
 
-/// What a worker that is dead has left is waited for so long, such as memory of its GPU.
+/// A check waits this long for what dead workers have left, such as memory of a GPU, to go away.
 inline constexpr std::chrono::milliseconds kCheckPatience{30'000};
-/// A look takes so long beside that at most. What it asks, a disk or a driver, has 5 s.
+/// A check takes at most this much longer. What it asks, a disk or a driver, has 5 s.
 inline constexpr std::chrono::milliseconds kCheckAnswer{7'000};
 inline constexpr std::chrono::milliseconds kCheckTimeMax = kCheckPatience + kCheckAnswer;
-/// So long after a look a node that waits looks again, and after twice as long the next time, up to
-/// the second: a disk that hangs keeps a process for each look.
+/// A waiting node checks itself again after this time, and after twice as long the next time, up to
+/// the maximum: a disk that hangs keeps a process for each check.
 inline constexpr std::chrono::milliseconds kCheckAgain{30'000};
 inline constexpr std::chrono::milliseconds kCheckAgainMax{600'000};
 
@@ -34,12 +34,12 @@ class SelfCheck {
   /// The node is about to join, to say that its workers have stopped, or waits. Returns whether
   /// that has to wait for the look, which begins; false where the node does not check itself.
   bool begin(For what);
-  /// A look has found something. If it is the last one, the coordinator is told what has changed.
-  /// Returns what the look was for.
+  /// A check has ended. If it is the last one, reports to the coordinator what has changed. Returns
+  /// what the check was for.
   For checked(const Checked& found, TimePoint now);
-  /// A round begins with this node: a look that is under way is for nothing.
+  /// A round begins with this node: a pending check is discarded.
   void forget();
-  /// The node has joined. What was found since it asked to has not been told.
+  /// The node has joined. What was found since its request to join has not been reported.
   void joined();
 
   /// When the next look is due, of a node that waits; nullopt: there is none.
@@ -52,7 +52,7 @@ class SelfCheck {
 
   AgentState& agent_;
   int checks_ = 0;            // so far
-  For what_ = For::kNothing;  // the last one is for that, while it is under way
+  For what_ = For::kNothing;  // purpose of the last check, while it is in progress
   std::chrono::milliseconds interval_{};
   bool was_well_ = false;  // at the last look, of a node that is not taken to be well yet
   std::optional<TimePoint> due_;

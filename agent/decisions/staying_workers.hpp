@@ -1,14 +1,14 @@
 // StayingWorkers: which of this node's workers are alive, and which of them can stay, with their
 // memory, while the members of the job change. A worker of the elastic loop says so by itself,
-// leaves a round when it is asked to, and is parked until it is told the next one
+// leaves a round when it is asked to, and is parked until it gets the next one
 // (worker_sdk/python/ddprun/_line.py). Pure.
 //
 //     gone --begin_round--> runs --CanStay--> stays --Parked--> parked --begin_round--> stays
 //     gone --begin_beside, or begin_round without a seat for it--> starts --Parked--> parked
 //                any but gone --ended--> gone
 //
-// One that was started beside a round has no seat in it, and says that it is Parked in kNoRound.
-// Where a round begins before that in which it has a seat, it enters that with the answer.
+// A worker that was started beside a round has no seat in it, and says that it is Parked in
+// kNoRound. If a round begins before that in which it has a seat, it enters that with the answer.
 #pragma once
 
 #include <cstddef>

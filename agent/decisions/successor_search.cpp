@@ -35,7 +35,7 @@ class AmongNodes final : public SuccessorSearch {
 
   std::vector<std::string> places() const override;
   Next next(Turns& turns, milliseconds pause, TimePoint now) const override;
-  /// If nobody listens there any more, a member of the round is gone, and others ask for that.
+  /// If no process listens there any more, a member of the round is gone, and others ask for that.
   bool repeats_lost_candidate() const override { return true; }
   bool guides_newcomers() const override { return false; }
 

@@ -1,8 +1,8 @@
-// SuccessorSearch: where a node asks for whoever follows a coordinator that is lost. Pure.
+// SuccessorSearch: where a node asks for the successor of a coordinator that is lost. Pure.
 //
-// Where the nodes elect the successor, one of them is asked after the other. Where a registry such
-// as etcd says who coordinates, it is asked again and again. The rules say which search it is, and
-// only make_successor_search() reads that. docs/internals/succession.md.
+// If the nodes elect the successor, one of them is asked after the other. If a registry such as
+// etcd says which node coordinates, it is asked again and again. The rules say which search it is,
+// and only make_successor_search() reads that. docs/internals/succession.md.
 #pragma once
 
 #include <chrono>

@@ -32,9 +32,9 @@ class Turns {
   void repeat();
 
   TimePoint since() const { return since_; }
-  /// Whether nobody listens at any place that was tried.
+  /// Whether connections were refused at all places that were tried.
   bool all_refuse() const { return all_refuse_; }
-  /// Whether each place was tried, and nobody listens anywhere.
+  /// Whether each place was tried, and refuses connections.
   bool all_gone() const { return all_refuse_ && tries_ > places_.size(); }
 
   /// One more place is tried in its turn.
@@ -44,7 +44,7 @@ class Turns {
   /// What was found at the places, in their order, but not where somebody has sent this node.
   std::string findings() const;
   const std::string& last_reason() const { return reason_; }
-  /// What the user is told now and then when it takes long; it is given up after `patience`.
+  /// The note that the user gets now and then when it takes long; it is given up after `patience`.
   std::optional<std::string> note(std::chrono::milliseconds patience, TimePoint now);
 
   /// Somebody has told of a coordinator of that epoch. Returns whether nobody has told of as late

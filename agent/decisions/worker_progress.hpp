@@ -1,4 +1,4 @@
-// WorkerProgress: how far the workers of this node are, as the coordinator is told it. Pure.
+// WorkerProgress: how far the workers of this node are, as reported to the coordinator. Pure.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class WorkerProgress {
   /// Tells how far the workers are: in the beats, so that a job of ten thousand workers is no more
   /// trouble than its nodes are, and before a round is over, when it would be too late.
   void tell(TimePoint now);
-  /// The coordinator has forgotten what it was told.
+  /// The coordinator has forgotten the reports.
   void tell_again() { untold_ = last_; }
 
  private:

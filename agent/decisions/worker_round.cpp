@@ -17,8 +17,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// The first failure that was told (of that rank) may only have followed from another one of this
-/// node, which ended later. Then the coordinator gets that one's texts, too.
+/// The first failure that was reported (with that rank) may only have followed from another one of
+/// this node, which ended later. Then the coordinator gets that one's texts, too.
 std::vector<WorkerFailed> own_causes(int round, const RoundOutcome& outcome, int told_rank) {
   const auto first = std::ranges::min_element(outcome.ends, {}, [](const WorkerEnd& end) {
     return std::pair{end.blame, end.began_us};
@@ -45,7 +45,7 @@ void end_beside(const WorkerFailure& how, AgentState& agent) {
   agent.act(KillWorkers{{how.local_rank}});
 }
 
-/// Users were told that these workers stay, before they turned out not to leave.
+/// The user was informed that these workers stay, before they turned out not to leave.
 void replace(const RankList& local_ranks, const std::string& reason, AgentState& agent) {
   const bool one = local_ranks.size() == 1;
   agent.warn(counted(std::ssize(local_ranks), "worker") + " " + reason + ": SIGKILL, and " +
@@ -53,8 +53,7 @@ void replace(const RankList& local_ranks, const std::string& reason, AgentState&
   agent.act(KillWorkers{local_ranks});
 }
 
-/// Only a worker that nobody has told to stop has failed by itself, or one that was ending already
-/// when it was told.
+/// A worker has failed by itself only if nothing asked it to stop, or if it was ending already.
 void note_end(RoundOutcome& outcome, const WorkerExited& worker, bool runs) {
   const bool failed = !worker.how.status.ok();
   const bool was_ending = worker.end.blame < Blame::kStopped;
@@ -167,8 +166,8 @@ void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
   }
 }
 
-/// Changes may follow each other faster than heartbeats, so the step is told also where nobody has
-/// ended: changes without a further one end with all workers started anew.
+/// Reports the step even if no worker ended: changes may follow each other faster than heartbeats,
+/// and several changes without a new step restart all workers.
 void WorkerRound::tell_stopped() {
   if (agent_.contact && (!outcome_.ends.empty() || outcome_.step >= 0)) {
     for (WorkerFailed& cause : own_causes(number_, outcome_, failed_ ? failed_->failure.rank : -1))
@@ -209,7 +208,7 @@ void WorkerRound::hold(TimePoint now) {
   hurry(now);
 }
 
-/// A worker that has left already has lost another one, so the step under way is lost as well.
+/// A worker that has left already has lost another one, so the current step is lost as well.
 void WorkerRound::go_on_when_held(const WorkerWord& word, TimePoint now) {
   const auto* const holding = std::get_if<Holding>(&word);
   if (holding != nullptr && holding->round != number_) return;
@@ -335,8 +334,8 @@ void WorkerRound::kill(TimePoint now) {
   grace_ = Grace{Asked::kSigkill, now + kKillTimeout};
 }
 
-/// What was told to end with the workers has the same time. Where nobody was told, whoever waits
-/// for the next round waits for what is left as well, those that stay most of all.
+/// What got SIGTERM together with the workers has the same time as they. If nothing got one, the
+/// next round waits for what is left, and staying workers wait most of all.
 void WorkerRound::sweep(TimePoint now) {
   const bool is_killed = asked(*this) == Asked::kSigkill;
   const auto time = std::min(keeps_ ? kEndsByItself : kLeftoverTime, agent_.rules.shutdown_timeout);

@@ -1,6 +1,6 @@
 // WorkerRound: this node's workers in one round after the other. It says when they are started,
-// asked for a checkpoint, stopped and killed, when what they left behind is swept, and what the
-// coordinator is told of them. Pure.
+// asked for a checkpoint, stopped and killed, when what they left behind is swept, and what is
+// reported to the coordinator. Pure.
 //
 //     idle --start--> running --stop, checkpoint, kill--> stopping --all gone--> sweeping --> idle
 //
@@ -77,7 +77,7 @@ class WorkerRound {
 
   /// Workers that are being stopped get that time at most from now on.
   void shorten_grace(std::chrono::milliseconds time, TimePoint now);
-  /// What is due by now: workers that take their time are told of, or get no more of it.
+  /// Does what is due by now: reports workers that take their time, or kills them.
   void check_grace(TimePoint now);
 
   /// Others may begin a round then, so nothing of this one may be alive.
@@ -105,10 +105,10 @@ class WorkerRound {
   int alive_ = 0;
   StayingWorkers staying_;
   bool keeps_ = false;  // workers that leave the round go on living
-  /// What the coordinator was told of whether all of the round can stay.
+  /// The last report to the coordinator on whether all of the round can stay.
   enum class Stays { kUnknown, kYes, kNoMore } stays_ = Stays::kUnknown;
   RoundOutcome outcome_;
-  std::optional<WorkerFailed> failed_;  // the failure that was told
+  std::optional<WorkerFailed> failed_;  // the failure that was reported
   std::optional<Grace> grace_;          // for the workers to end
   std::optional<TimePoint> fence_;
 };

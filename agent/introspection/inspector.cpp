@@ -233,7 +233,7 @@ asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid, int signal) {
   co_return telling_thread(parse_python_stacks(read_from(files_.stacks, before)));
 }
 
-/// They are forked from the worker mostly, and then they have its handler of the signal and its
+/// Usually they are forked from the worker, and then they have its handler of the signal and its
 /// file. They answer one after the other.
 asio::awaitable<void> Inspector::look_at_data_loaders(pid_t pid, WorkerFinding& finding) {
   const std::vector<ProcessFacts> tree = read_process_tree(pid);

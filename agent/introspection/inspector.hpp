@@ -50,7 +50,7 @@ class Inspector {
   int rank_;
   WatchFolder::Opened files_;
   GroupNames names_;
-  int asking_ = 0;            // questions after its stack that are under way
+  int asking_ = 0;            // pending questions for its stack
   bool no_recorder_ = false;  // this torch is too old to tell its trace
 };
 

@@ -21,7 +21,7 @@ constexpr milliseconds kLookTimeout{5'000};
 
 }  // namespace
 
-/// A deep look at a worker that is under way.
+/// A deep look at a worker, while it lasts.
 struct Introspection::Looking {
   Looking(const asio::any_io_executor& executor, bool disturbs)
       : may_disturb{disturbs}, done{executor, kLookTimeout} {}
@@ -44,7 +44,7 @@ struct Introspection::Watched {
   std::string name;       // its files have it: that of the round in which it was started
   WorkerFinding finding;  // nothing but the rank is known
   std::optional<Inspector> inspector;
-  std::shared_ptr<Looking> looking;  // the one that has begun last; null: none is under way
+  std::shared_ptr<Looking> looking;  // the latest one; null: there is none
   WorkerWatch changes;
   asio::steady_timer timer;
   bool idle = false;
@@ -170,8 +170,8 @@ asio::awaitable<void> Introspection::find_out(std::shared_ptr<Round> round) {
   }
 }
 
-/// Two who ask at one time would be in each other's way: a process has one debugger, and what its
-/// handler of a signal writes is for one reader.
+/// Two looks at the same time would disturb each other: a process has one debugger, and what its
+/// signal handler writes is for one reader.
 asio::awaitable<WorkerFinding> Introspection::look_into(std::shared_ptr<Watched> worker, pid_t pid,
                                                         bool may_disturb, TimePoint ends) {
   if (!worker->inspector) co_return seen_from_outside(worker->finding.rank, pid);

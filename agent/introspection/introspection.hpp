@@ -49,8 +49,8 @@ class Introspection {
   std::string folder() const;
 
   /// Watches the workers of a round from now on, whose ranks are these; -1: the worker is beside
-  /// the round, and nothing is told of it. To be called before they start: what an earlier round
-  /// has left in the folder is removed.
+  /// the round, and nothing is reported of it. To be called before they start: what an earlier
+  /// round has left in the folder is removed.
   void begin_round(int round, const std::vector<int>& ranks);
   /// Watches the same workers in another round; that of each local rank in `fresh` is another
   /// process.
@@ -61,7 +61,7 @@ class Introspection {
 
   /// What the workers do. It takes at most `patience`, so that of very many some may be left out.
   /// The ranks `first` come first. See Inspector::find_out() and fold(). It may be called again
-  /// while it is under way: then a worker is looked at once for both.
+  /// before it has ended: then a worker is looked at once for both.
   asio::awaitable<std::vector<StackGroup>> inspect(std::vector<int> first, bool may_disturb,
                                                    std::chrono::milliseconds patience);
 

@@ -51,10 +51,10 @@ asio::awaitable<bool> read_all(asio::posix::stream_descriptor& out, std::string&
   co_return read.has_value() && std::get<0>(*read) == asio::error::eof;
 }
 
-/// Ends a tool that has the process `pid` stopped by a SIGSTOP. One that it has not come to see
-/// would stop the process as soon as the tool is gone: a SIGCONT takes that back. A SIGTERM would
-/// not do: a gdb that is just attaching takes the process for one that it has started, and kills
-/// it. When it is killed itself, the kernel lets the process go.
+/// Ends a tool that has the process `pid` stopped by a SIGSTOP. A stop that it has not noticed
+/// would take effect as soon as the tool is gone: a SIGCONT takes that back. A SIGTERM would not
+/// do: a gdb that is just attaching takes the process for one that it has started, and kills it.
+/// When it is killed itself, the kernel lets the process go.
 asio::awaitable<void> end_tool(const AskedChild& tool, asio::posix::stream_descriptor& out,
                                pid_t pid) {
   std::string ignored;

@@ -19,7 +19,7 @@
 
 namespace ddprun {
 
-/// The variable that says where the service listens, and where it does without one.
+/// The variable that says where the service listens, and the address without it.
 inline constexpr char kRasVariable[] = "NCCL_RAS_ADDR";
 inline constexpr char kRasDefault[] = "localhost:28028";
 /// Its own limit for what other processes of the job answer is 2 s then.
@@ -27,7 +27,7 @@ inline constexpr std::chrono::milliseconds kRasPatience{3'000};
 inline constexpr std::size_t kRasBytesMax = 64 * 1024;
 
 /// What the service at one of these addresses says of the job; what is beyond kRasBytesMax is cut.
-/// Errors: kUnavailable: nobody answers there, or something else; kTimeout.
+/// Errors: kUnavailable: nothing answers there, or another service; kTimeout.
 asio::awaitable<Result<std::string>> ask_ras(std::vector<RasAddress> addresses,
                                              std::chrono::milliseconds patience);
 

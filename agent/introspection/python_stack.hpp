@@ -22,7 +22,7 @@ std::vector<Frames> parse_python_stacks(std::string_view text);
 enum class ThreadWait {
   kNo,
   kJoin,    // the program has called join()
-  kAtExit,  // the program has come to its end, and Python waits for threads that are no daemons
+  kAtExit,  // the program has ended, and Python waits for threads that are no daemons
 };
 ThreadWait thread_wait(const std::vector<Frames>& threads);
 

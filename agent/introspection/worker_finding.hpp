@@ -1,4 +1,4 @@
-// What was found out about one worker when it was looked at, and how that is said. Pure.
+// What was found out about one worker when it was looked at, and how that is described. Pure.
 #pragma once
 
 #include <optional>
@@ -37,11 +37,11 @@ struct WorkerFinding {
   std::vector<Child> data_loaders;  // its processes, when it waits for one of them
 };
 
-/// What is said of the worker: one group, and one more for each data loader's process that it waits
-/// for and of which there is a stack.
+/// The description of the worker: one group, and one more for each data loader's process that it
+/// waits for and of which there is a stack.
 std::vector<StackGroup> describe(const WorkerFinding& finding);
 
-/// Workers of whom the same is to be said, as one group.
+/// Workers in the same state, at the same place, as one group.
 std::vector<StackGroup> fold(const std::vector<WorkerFinding>& findings);
 
 }  // namespace ddprun

@@ -27,7 +27,7 @@ asio::awaitable<Result<std::string>> ask_worker(std::filesystem::path socket, st
       co_await connection.async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
   if (refused) co_return server_error(Error::Kind::kUnavailable, refused.message());
   HttpSocket stream{std::move(connection)};
-  // The length of a POST is told. Without it the server waits five seconds for a body.
+  // A POST needs a length: without it the server waits five seconds for a body.
   HttpQuestion question{.method = "POST", .target = "/handler/" + name, .host = "worker"};
   auto heard = co_await ask_http(std::move(stream), std::move(question), patience, kAnswerBytesMax);
   if (!heard) co_return server_error(heard.error().kind, heard.error().message);

@@ -18,7 +18,7 @@ inline constexpr std::size_t kAnswerBytesMax = 16 * 1024 * 1024;
 
 /// Runs the handler `name`, "fr_trace_json" or "ping", in the worker whose server listens there,
 /// and returns its answer. Errors: kNotFound: there is no such handler; kTimeout: no answer within
-/// `patience`; kUnavailable: nobody listens, or what answers is no such server.
+/// `patience`; kUnavailable: no process listens, or it is no such server.
 asio::awaitable<Result<std::string>> ask_worker(std::filesystem::path socket, std::string name,
                                                 std::chrono::milliseconds patience);
 

@@ -1,4 +1,4 @@
-// WorkerWatch: turns looks at one worker into what is to be told of it: only changes. Pure.
+// WorkerWatch: turns looks at one worker into reports of its changes. Pure.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,8 @@ struct WorkerLook {
 struct LookIntervals {
   std::chrono::milliseconds light{1'000};
   std::chrono::milliseconds deep{15'000};
-  std::chrono::milliseconds idle{60'000};  // without use of the CPU for so long it sleeps
+  std::chrono::milliseconds idle{60'000};  // a worker that has not used the CPU for this long
+                                           // sleeps
 };
 
 /// A look into torch takes up to 50 ms of the worker's time. So it is rare, unless the user has
@@ -62,7 +63,7 @@ class WorkerWatch {
     before_ = std::move(before);
   }
 
-  /// Returns what is to be told after this look, at `now`; nullopt: nothing that is new.
+  /// Returns what to report after this look, at `now`; nullopt: nothing new.
   std::optional<RankProgress> take(const WorkerLook& look, TimePoint now);
 
   int rank() const { return told_.rank; }
@@ -71,7 +72,7 @@ class WorkerWatch {
   /// that it has told by now, where it has told any.
   RankProgress all(std::optional<std::int64_t> step) const;
 
-  /// Returns what is to be told when the worker has ended with code 0.
+  /// Returns what to report when the worker has ended with code 0.
   RankProgress end(TimePoint now);
 
   /// When the next deep look is due, after one that took `duration`. In the beginning they are

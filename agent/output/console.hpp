@@ -1,8 +1,8 @@
 // Console: ddprun's own standard output or error, written to without ever blocking the event loop.
 //
 // What is written leaves in order. A reader that is slow (a paused pager, a frozen terminal) makes
-// writable() wait, which slows down whoever asks for it and nobody else; nothing is thrown away as
-// long as the reader is there.
+// writable() wait, which slows down its callers alone; nothing is thrown away as long as the reader
+// is there.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -22,7 +22,7 @@ namespace ddprun {
 class Console {
  public:
   static constexpr std::size_t kQueueBytesMax = 1024 * 1024;
-  /// A file whose disk takes nothing for so long is given up at the end of the program.
+  /// A file whose disk takes nothing for this long is given up at the end of the program.
   static constexpr std::chrono::seconds kDiskPatience{20};
 
   /// Turns what is written into what leaves over another console. `message` tells ddprun's own
@@ -45,8 +45,8 @@ class Console {
   /// begins on a new one.
   void write_message(std::string_view line);
 
-  /// Writes lines of `source`, each behind `prefix`. Where the line of somebody else is unfinished
-  /// it is ended first, so that no line holds the words of two.
+  /// Writes lines of `source`, each behind `prefix`. An unfinished line of another source is ended
+  /// first, so that no line has the words of two.
   void write_lines(const void* source, std::string_view prefix, std::string_view text);
 
   /// Ends the unfinished line of `source`, if that is the last that was written.
@@ -59,7 +59,7 @@ class Console {
   /// has fallen behind by kQueueBytesMax: no worker is made to wait for what can be read later.
   bool takes_more() const;
 
-  /// So many lines were not shown because of that; it is told as soon as there is room.
+  /// This many lines were not shown because of that; a note says so as soon as there is room.
   void leave_out(std::size_t lines);
 
   /// Resolves when less than kQueueBytesMax is queued, so that more may be written.
@@ -91,7 +91,7 @@ class Console {
       nullptr;  // the writer of the unfinished line at the end, by write_lines()
   bool writing_ = false;
   bool reader_gone_ = false;
-  std::size_t left_out_ = 0;     // lines, since it was told
+  std::size_t left_out_ = 0;     // lines, since the last note
   asio::steady_timer progress_;  // its waiters are woken by every write
 };
 

@@ -24,7 +24,7 @@ class FileOutput {
   ~FileOutput();
 
   /// Has the bytes written behind all that was written before, also to another file of that disk:
-  /// standard output and error may be the same one. Where the disk is full, they are dropped.
+  /// standard output and error may be the same one. If the disk is full, they are dropped.
   void write(std::string_view bytes);
 
   /// Whether so much waits that who has more to write should wait, too.

@@ -38,7 +38,7 @@ class FoldedOutput : public std::enable_shared_from_this<FoldedOutput> {
   /// The worker of this rank has ended. `now`: all that it has said is shown at once.
   void ended(int rank, bool now);
 
-  /// Shows all that waits. Nothing is said afterwards.
+  /// Shows all that waits. Must not be used afterwards.
   void close();
 
  private:

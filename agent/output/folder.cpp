@@ -156,7 +156,7 @@ std::optional<TimePoint> Folder::next_tick() const {
   return next;
 }
 
-/// Whether all who could say it have said it.
+/// Whether all workers that could write the line have written it.
 bool Folder::complete(const Group& group) const {
   const std::size_t speakers = group.line.err ? speakers_err_ : speakers_out_;
   if (group.ranks.size() + group.said_before.size() < speakers) return false;

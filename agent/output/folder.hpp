@@ -1,5 +1,5 @@
 // Folder: shows lines that many workers of a node say alike once, with the ranks that said them.
-// Pure: it is told each line and the time, and returns what to show.
+// Pure: it takes each line and the time, and returns what to show.
 //
 // Lines wait in one queue, in the order in which they were first said. A rank that says a line that
 // waits already, behind its own last one, joins it. The first line of the queue is shown when all
@@ -55,7 +55,7 @@ class Folder {
   static constexpr std::chrono::milliseconds kStartWindow{1000};
   static constexpr std::chrono::seconds kStart{3};          // from the first line of all
   static constexpr std::chrono::milliseconds kPause{500};   // a late rank's run ends after it
-  static constexpr std::chrono::seconds kRunMax{5};         // then a run is told as far as it is
+  static constexpr std::chrono::seconds kRunMax{5};         // then an unfinished run is shown
   static constexpr std::chrono::seconds kRemembered{15};    // so late a line is still a late one
   static constexpr std::size_t kWaitingLinesMax = 20'000;   // in the queue
   static constexpr std::size_t kWaitingBytesMax = 8 << 20;  // in bytes

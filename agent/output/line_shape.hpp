@@ -70,7 +70,7 @@ class LineSummary {
 
   /// The first line's text. Where others differ from it, ranks become "0-7", fractions the least
   /// and the greatest, as "0.29..0.31", and process ids and addresses "*". A time stays the first
-  /// one's. `ranks` and `local_ranks` are those of all who said it, ascending.
+  /// one's. `ranks` and `local_ranks` are those of all workers that wrote it, ascending.
   std::string text(const std::vector<int>& ranks, const std::vector<int>& local_ranks) const;
 
  private:

@@ -16,7 +16,7 @@ struct LinePiece {
 /// Returns the first line of `text`, which is not empty.
 LinePiece first_line(std::string_view text);
 
-/// `text` with `prefix` before each of its lines; a carriage return begins the line anew.
+/// `text` with `prefix` before each of its lines; after a carriage return the line begins again.
 /// `line_start`: whether its first byte begins a line.
 std::string with_prefix(std::string_view text, std::string_view prefix, bool line_start);
 

@@ -15,7 +15,7 @@ namespace ddprun {
 
 class LogFile {
  public:
-  /// Is told a sentence about what went wrong.
+  /// Takes a sentence about what went wrong.
   using Tell = std::function<void(const std::string&)>;
 
   /// Creates the file, or goes on at its end: what is there is never erased but by `rotation`.

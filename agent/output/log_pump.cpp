@@ -26,7 +26,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kReadBytes = 64 * 1024;  // a pipe holds so many
 /// Where lines of many are compared: less at a time, so that all come equally far.
 constexpr std::size_t kFoldedReadBytes = 4 * 1024;
-constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for so long
+constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for this
+                                      // long
 /// So much of a file that the worker wrote by itself is read for the failure report.
 /// The message of an exception may be long, and its type stands before it.
 constexpr auto kTailBytes = static_cast<std::streamoff>(8 * CrashTail::kBytesMax);
@@ -106,7 +107,7 @@ Result<void> LogPump::open_files() {
   return {};
 }
 
-/// A folder that hangs has been told, and workers do without it.
+/// A folder that hangs has been reported, and workers run without it.
 Result<std::shared_ptr<LogWriter::File>> LogPump::open_file(const std::filesystem::path& path,
                                                             RotationRule rotation) {
   auto file = writer_->open(path, rotation);

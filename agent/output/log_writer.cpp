@@ -22,7 +22,7 @@ namespace {
 using asio::as_tuple;
 using asio::use_awaitable;
 
-/// What is less waits so long for more: to wake the thread costs more than to write a line.
+/// A smaller amount waits this long for more: to wake the thread costs more than to write a line.
 constexpr std::chrono::milliseconds kGatherTime{2};
 /// Each file waits for its turn once, and once to be closed.
 constexpr std::size_t kTasksMax = 100'000;

@@ -165,7 +165,7 @@ struct LogWriter::Shared {
     }
     try {
       work();
-    } catch (const std::exception& failure) {  // out of memory, mostly
+    } catch (const std::exception& failure) {  // usually out of memory
       const std::lock_guard lock{mutex};
       say(log::Level::kWarning, fmt::format("'{}': {}", name, failure.what()));
     }

@@ -12,7 +12,7 @@ class OutputFeed {
  public:
   static constexpr std::size_t kBytesMax = 256 * 1024;
 
-  /// Takes more. What does not fit is lost, and the reader is told so.
+  /// Takes more. What does not fit is lost, and the reader gets a note.
   void append(std::string_view bytes) {
     if (bytes_.size() + bytes.size() <= kBytesMax)
       bytes_ += bytes;

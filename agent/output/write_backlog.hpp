@@ -17,7 +17,7 @@ class WriteBacklog {
   /// What comes anyway is taken up to this: the pipes of workers that end at the same time are
   /// full, and nobody waits for a folder that hangs.
   static constexpr std::size_t kBytesTaken = 16 * kBytesMax;
-  /// A folder hangs that has answered nothing for so long. A disk with much to do is silent for
+  /// A folder that has answered nothing for this long hangs. A disk with much to do is silent for
   /// seconds.
   static constexpr std::chrono::seconds kPatience{20};
   /// A shorter patience, where somebody waits for the answer, as the end of a worker or of the job
@@ -40,7 +40,7 @@ class WriteBacklog {
   /// Whether the folder hangs; it may answer again.
   bool hangs() const { return hangs_; }
 
-  /// Whether the folder has been silent for so long, and did not hang before.
+  /// Whether the folder has been silent for `patience`, and did not hang before.
   bool begins_to_hang(std::chrono::milliseconds patience, TimePoint now);
 
   /// When it will be; nullopt: nothing waits for it, or it hangs.

@@ -1,6 +1,6 @@
 // Decides which CPUs and which memory each worker of this node gets.
 //
-// Pure: it knows the machine only as a CpuTopology. Whoever starts the workers binds them.
+// Pure: it knows the machine only as a CpuTopology. The code that starts the workers binds them.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The tables of what differs from the last good run, for whoever writes or reads it as JSON.
+// The tables of what differs from the last good run, to write or read it as JSON.
 #pragma once
 
 #include <array>

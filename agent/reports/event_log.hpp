@@ -20,8 +20,8 @@ class EventLog {
   static Result<EventLog> open(const asio::any_io_executor& executor, const LaunchSpec& spec,
                                const RunFacts& run);
 
-  /// Writes what happens now, if it is worth a line. When the file cannot be written, that is told
-  /// once, and the job goes on.
+  /// Writes what happens now, if it is worth a line. If the file cannot be written, a warning says
+  /// so once, and the job goes on.
   void note(const AgentEvent& event);
   void note(const AgentAction& action);
   void note_started(const std::vector<RunningWorker>& workers);

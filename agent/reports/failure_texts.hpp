@@ -1,6 +1,6 @@
 // shorten_texts(): cuts what is known of a failed worker to what one message to the coordinator may
-// carry. A worker chooses most of these texts, and no exception may be so long, or so full of
-// control characters, that nobody hears of the failure. Pure.
+// carry. A worker chooses most of these texts, and no length of an exception, and no control
+// characters in it, may suppress the report of the failure. Pure.
 #pragma once
 
 #include <cstddef>

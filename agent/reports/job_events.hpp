@@ -32,7 +32,7 @@ class JobEvents {
   /// The agent of this job begins.
   std::string begins(const LaunchSpec& spec, const RunFacts& run, std::int64_t pid,
                      std::int64_t time_unix_us) const;
-  /// What AgentMachine was told.
+  /// The line of an event that AgentMachine got.
   std::string of(const AgentEvent& event, std::int64_t time_unix_us);
   /// What AgentMachine decided.
   std::string of(const AgentAction& action, std::int64_t time_unix_us);

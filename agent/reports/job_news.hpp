@@ -32,7 +32,7 @@ class JobNews {
   /// Whether it is this node that tells the user what concerns the whole job.
   bool tells_job() const { return tells_job_; }
 
-  /// The lines that `message`, which came at `now`, is worth; mostly none.
+  /// The lines that `message`, which came at `now`, is worth; usually none.
   std::vector<NewsLine> of(const CoordinatorMessage& message, TimePoint now);
   /// The line that this node's workers are worth where they are started beside a round, with that
   /// place of the next one.

@@ -25,8 +25,8 @@ class JobRecord {
   /// They have been started.
   void workers_run() { started_(); }
 
-  /// Takes down what the coordinator says. The user has been told of it before, so that what NCCL
-  /// says of a hang follows what is known of it.
+  /// Takes down what the coordinator says. It was shown to the user before, so that what NCCL says
+  /// of a hang follows what is known of it.
   void hear(const CoordinatorMessage& message);
   /// NCCL has said so of the hang of that number, from 1 up. It may answer when that is over, and
   /// the next one has begun.

@@ -1,4 +1,4 @@
-// WaitNote: what the user is told while a job waits for its nodes, and how often. Pure.
+// WaitNote: the note to the user while a job waits for its nodes, and how often it comes. Pure.
 #pragma once
 
 #include <chrono>

@@ -77,8 +77,8 @@ struct Meeting {
   int nodes_max = 1;
   int node_rank = -1;  // the wanted group rank of this node; -1: any
   Hosting hosting = Hosting::kHere;
-  /// Where the coordinator is. Its host is also what workers are told as MASTER_ADDR. Port 0: any
-  /// free one, which only a job on one node may have, or the node that hosts.
+  /// Where the coordinator is. Its host is also the workers' MASTER_ADDR. Port 0: any free one,
+  /// which only a job on one node may have, or the node that hosts.
   Endpoint coordinator{"127.0.0.1", 0};
   /// Where it may be, too, in order; that one is the first. Empty: it is nowhere else.
   std::vector<Endpoint> places;
@@ -141,7 +141,8 @@ struct LaunchSpec {
 
   JobRules rules;
   Meeting meeting;
-  std::optional<Secret> secret;  // the nodes share it; nullopt: whoever reaches the endpoint joins
+  std::optional<Secret> secret;  // the nodes share it; nullopt: any process that reaches the
+                                 // endpoint may join
   std::string role = "default";
 
   /// Whether workers open what tells how far they are, and where they are when they hang.

@@ -49,8 +49,8 @@ inline constexpr std::size_t kTimerLineMax = 8'192;
 class TimerBook {
  public:
   /// Takes bytes of the pipe, which came at `now`, when it was `unix_time` by the time of day. A
-  /// timer counts from there: who sets the machine's clock later ends no worker. Returns a sentence
-  /// about the first line ever that is none; "" mostly.
+  /// timer counts from there: a later change of the machine's clock ends no worker. Returns a
+  /// sentence about the first line ever that is none; usually "".
   std::string take(std::string_view bytes, TimePoint now, std::chrono::milliseconds unix_time);
 
   /// When the next timer expires; nullopt: there is none.

@@ -1,6 +1,6 @@
 // EndEvidence: what this node can find out about the end of a worker besides its exit status: the
 // heartbeats that it wrote, the exception that it recorded, and what the kernel's out-of-memory
-// killer did meanwhile. Round after round it begins anew.
+// killer did meanwhile. Each round begins without any.
 #pragma once
 
 #include <cstdint>

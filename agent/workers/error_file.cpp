@@ -12,7 +12,7 @@ std::optional<RecordedError> read_error_file(const std::filesystem::path& path) 
 }
 
 void remove_error_file(const std::filesystem::path& path) {
-  std::error_code ignored;  // mostly there is none
+  std::error_code ignored;  // usually there is none
   std::filesystem::remove(path, ignored);
 }
 

@@ -3,8 +3,8 @@
 // sessions of their own would live on.
 //
 // It sleeps on a pipe until ddprun dismisses it, or is gone. Then it kills every process that
-// carries the job's mark in its environment (worker_plan.hpp, kMarkVariable), whoever its parent is
-// by now.
+// carries the job's mark in its environment (worker_plan.hpp, kMarkVariable), whatever its parent
+// is by now.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace ddprun {
 
 class Guardian {
  public:
-  /// Start it early: it is a copy of this process. Where the system refuses, pid() is -1 and nobody
+  /// Start it early: it is a copy of this process. If the system refuses, pid() is -1 and nothing
   /// is guarded.
   explicit Guardian(const std::string& mark);
   Guardian(const Guardian&) = delete;

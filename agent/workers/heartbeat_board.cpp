@@ -28,7 +28,7 @@ Result<HeartbeatBoard> HeartbeatBoard::create(int workers) {
   const std::size_t bytes = static_cast<std::size_t>(workers) * sizeof(sdk::HeartbeatSlot);
   Descriptor file{memory_file("ddprun heartbeats", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   void* memory = MAP_FAILED;
-  // It is sealed, because a worker that made it shorter would kill whoever reads it (SIGBUS).
+  // It is sealed: a worker that truncated it would kill its readers (SIGBUS).
   if (file.is_open() && ftruncate(file.number(), static_cast<off_t>(bytes)) == 0 &&
       fcntl(file.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
     memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);

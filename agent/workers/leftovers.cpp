@@ -35,7 +35,7 @@ asio::awaitable<void> Leftovers::end(Spared spared, bool at_once) {
   told_.clear();
 }
 
-/// When one of them has ended, those below it are children of this process, and have to be told.
+/// When one of them has ended, its children are children of this process, and need the signal, too.
 asio::awaitable<void> Leftovers::let_end() {
   const std::function<bool()> is_over = [this] { return kills_; };
   for (;;) {
@@ -45,9 +45,8 @@ asio::awaitable<void> Leftovers::let_end() {
   }
 }
 
-/// Those that have been told already go on with what they do about it. One that takes no notice of
-/// the signal has missed it, or it would not be alive: a shell forgets the one that comes while it
-/// forks.
+/// Those that got the signal before continue with what they do about it. One that ignores it has
+/// missed it, or it would not be alive: a shell loses a signal that comes while it forks.
 void Leftovers::tell() {
   std::string names;
   for (const pid_t pid : children_but(spared_())) {

@@ -17,7 +17,7 @@ class Leftovers {
   /// Names the children of this process that are to stay.
   using Spared = std::function<std::vector<pid_t>()>;
 
-  /// Nobody of the round that begins has been told to end.
+  /// No process of the round that begins has got a signal.
   void begin_round() {
     told_groups_.clear();
     told_.clear();
@@ -42,8 +42,8 @@ class Leftovers {
   void tell();
 
   std::vector<pid_t> told_groups_;
-  std::vector<pid_t> told_;  // by tell(), or they go on with what they do about what they were told
-  Spared spared_;            // empty: no end() is under way
+  std::vector<pid_t> told_;  // got SIGTERM from tell(); they continue with what they do about it
+  Spared spared_;            // empty: end() does not run
   bool kills_ = false;
 };
 

@@ -62,7 +62,7 @@ struct Gate {
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return {Descriptor{}, Descriptor{}};
     return {Descriptor{ends[0]}, Descriptor{ends[1]}};
   }
-  /// Each takes one byte. Where the gate closes before, they end.
+  /// Each takes one byte. If the gate closes before, they end.
   void open_for(std::size_t workers) const {
     const std::string bytes(workers, '.');
     if (write(opener.number(), bytes.data(), bytes.size()) != static_cast<ssize_t>(workers))

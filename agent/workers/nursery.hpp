@@ -1,10 +1,10 @@
 // Nursery: starts workers by forking a process that has made their imports, instead of running the
-// interpreter anew for each.
+// interpreter for each.
 //
 // The process, a fork server, is of the workers' own interpreter and runs nursery.py, which is
-// compiled into this program with nursery_imports.py. It outlives rounds. Where there is none (it
-// does not load, it died, it may not fork), workers start the ordinary way, and the user is told
-// once why. See fork(2); the idea is that of Python's own forkserver
+// compiled into this program with nursery_imports.py. It outlives rounds. If there is none (it does
+// not load, it died, it may not fork), workers start the ordinary way, and a warning says once why.
+// See fork(2); the idea is that of Python's own forkserver
 // (https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods).
 #pragma once
 
@@ -41,7 +41,7 @@ class Nursery {
   /// Nothing runs its program before it is the caller's.
   asio::awaitable<std::vector<Result<ChildProcess>>> spawn(std::vector<NewChild> children,
                                                            std::function<bool()> unwanted);
-  /// Asks `unwanted` of a spawn() that is under way again.
+  /// Asks `unwanted` again for the spawn() in progress.
   void look_again();
 
   /// Kills the process, and workers that have not been let go. Reaping them is the caller's.

@@ -23,7 +23,7 @@ class Spawner {
  public:
   using Processes = std::vector<Result<ChildProcess>>;
 
-  /// So many processes are started at one time.
+  /// `threads`: how many processes are started at the same time.
   Spawner(const asio::any_io_executor& executor, int threads);
 
   SpawnPool& pool() { return pool_; }

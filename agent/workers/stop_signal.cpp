@@ -14,7 +14,7 @@ namespace ddprun {
 
 namespace {
 
-/// A shell comes to its trap only when its child has ended, so that one has to be told, too.
+/// A shell runs its trap only when its child has ended, so the child needs the signal, too.
 bool is_shell(pid_t pid) {
   constexpr std::string_view kShells[] = {"sh", "bash", "dash", "ash", "ksh", "zsh"};
   const auto facts = read_process(pid);

@@ -1,4 +1,4 @@
-// How a worker is told to end: who of its processes gets which signal.
+// How a worker is stopped: which of its processes gets which signal.
 #pragma once
 
 #include "base/process/child_process.hpp"

@@ -189,7 +189,7 @@ Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
   return NewWorker{local_rank, std::move(*out), std::move(*err)};
 }
 
-/// Until they run, the workers may be told to stop, or the round may be swept away.
+/// Before they run, the workers may be asked to stop, or the round may be swept away.
 asio::awaitable<void> WorkerSet::start_later(std::vector<NewWorker> fresh, Spawning spawn) {
   const int start = starts_;
   ++forking_;

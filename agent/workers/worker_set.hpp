@@ -78,8 +78,8 @@ class WorkerSet {
 
   /// Starts the workers of `round`, whose store address is known, and returns those that were kept
   /// by sweep(), or are there as parked ones: they are not started. Nothing else of an earlier
-  /// round may be left. A worker that cannot be started is told as one that exited, as a shell does
-  /// it: with code 127 when its program is not there, else with 126. Those in seats that are
+  /// round may be left. A worker that cannot be started is reported as one that exited, as a shell
+  /// does it: with code 127 when its program is not there, else with 126. Those in seats that are
   /// vacant begin parked, and enter another round than this one. `parked`: all of them do.
   std::vector<Kept> start(const StartRound& round, bool parked = false);
 
@@ -118,10 +118,10 @@ class WorkerSet {
   void resize_terminals();
 
   /// Ends and reaps all that the workers of the round left behind, and closes their output. What
-  /// does not end by itself, as Python's resource tracker does when nobody is left, is told to;
-  /// then it is waited for until kill_leftovers(). `at_once`: it is killed now. What even SIGKILL
-  /// does not end within kSweepTimeout is left with a warning. `keep`: workers that have not ended
-  /// are spared.
+  /// does not end by itself, as Python's resource tracker does when no worker is left, gets
+  /// SIGTERM; then it is waited for until kill_leftovers(). `at_once`: it is killed now. What even
+  /// SIGKILL does not end within kSweepTimeout is left with a warning. `keep`: workers that have
+  /// not ended are spared.
   asio::awaitable<void> sweep(bool keep = false, bool at_once = false);
 
   /// What the workers left behind has no more time.
@@ -183,9 +183,9 @@ class WorkerSet {
   StartRound round_;                  // the last one
   std::vector<std::shared_ptr<Worker>> workers_;
   std::shared_ptr<FoldedOutput> folded_;  // this round's; null: nothing is folded
-  bool stopping_ = false;                 // the workers of this round have been told to stop
+  bool stopping_ = false;                 // the workers of this round were asked to stop
   Leftovers leftovers_;
-  int forking_ = 0;  // calls to the nursery under way: children may be workers that are not known
+  int forking_ = 0;  // pending calls to the nursery: children may be workers that are not known
   int starts_ = 0;   // starts and sweeps so far: who waits in between sees that others run now
 };
 

@@ -51,7 +51,9 @@ std::vector<unsigned long> bits(const std::vector<int>& numbers) {
     mask.resize(std::max(mask.size(), bit / kBits + 1));
     mask[bit / kBits] |= 1UL << (bit % kBits);
   }
-  if (!mask.empty()) mask.push_back(0);  // set_mempolicy(2) reads one bit less than it is told
+  if (!mask.empty())
+    mask.push_back(0);  // set_mempolicy(2) reads one bit less than the length it
+                        // gets
   return mask;
 }
 
@@ -155,7 +157,7 @@ constexpr auto kVfork = vfork;
 /// frame, so nothing else may be in it.
 ///
 /// It is not clone(2): before version 2.24, glibc leaves the thread that calls it with CLONE_VM
-/// without its own number, and whoever joins that thread fails (sourceware.org bug 19957).
+/// without its own number, and a join of that thread fails (sourceware.org bug 19957).
 [[gnu::noinline]] DDPRUN_UNSANITIZED pid_t start_child(ChildPlan& plan) {
   const pid_t pid = kVfork();
   if (pid == 0) become_worker(plan);

@@ -2,10 +2,10 @@
 // once.
 //
 // A thread that starts a process sleeps until that executes its program (vfork(2)), most of a
-// millisecond; one after the other, the workers of a big node would wait for each other. Where the
-// program is on a disk that hangs, it sleeps for ever: then the threads are left behind.
-// A process that asked for a death signal gets it when the *thread* that started it ends
-// (prctl(2)): the pool has to live as long as what it has started.
+// millisecond; one after the other, the workers of a big node would wait for each other. If the
+// program is on a disk that hangs, it sleeps for ever: then the threads are left behind. A process
+// that asked for a death signal gets it when the *thread* that started it ends (prctl(2)): the pool
+// has to live as long as what it has started.
 #pragma once
 
 #include <chrono>
@@ -18,8 +18,8 @@ namespace ddprun {
 
 class SpawnPool {
  public:
-  /// The threads, at least one, take no signals. They begin with the first work. Where the system
-  /// starts fewer of them, those do, and without any the caller's thread does the work.
+  /// The threads, at least one, take no signals. They begin with the first work. If the system
+  /// starts fewer of them, those do the work, and without any the caller's thread does it.
   explicit SpawnPool(int threads);
   SpawnPool(const SpawnPool&) = delete;
   SpawnPool& operator=(const SpawnPool&) = delete;
