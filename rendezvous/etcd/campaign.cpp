@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// After a request that was not answered the next one waits so long: another member is asked then.
+/// After a request that was not answered the next one waits this long: it goes to another member.
 constexpr milliseconds kPauseAfterFailure{100};
 /// A coordinator that was lost, and is not known to be dead, is tried again after that at the
 /// earliest.
@@ -89,7 +89,7 @@ EtcdRequest Campaign::write_verdict() const {
   return PutVerdict{epoch_, *verdict_, verdict_lease_};
 }
 
-/// With a fresh lease, so that much of it is left for whoever wins.
+/// With a fresh lease, so that much of it is left for the winner.
 EtcdRequest Campaign::run_for_it(TimePoint now) const {
   if (!key_.has_fresh_lease(now)) return GrantLease{whole_seconds(rules_.heartbeat_timeout)};
   return TakeKey{*take_from_, key_.lease()};

@@ -2,11 +2,10 @@
 // the coordinator, to become it, and to remain it. Pure.
 //
 // A job has two keys. `coordinator` says where the coordinator is. It lies under a lease, so that
-// etcd removes it when the coordinator does not renew it. Its revision is the epoch of whoever has
-// written it: etcd's revisions only grow. `members` says which nodes may have workers: it is
-// written before a round begins, and whoever becomes the coordinator reads it.
-// docs/internals/succession.md, section "etcd chooses the coordinator", says why no two
-// coordinators ever both go on.
+// etcd removes it when the coordinator does not renew it. Its revision is the epoch of the process
+// that wrote it: etcd's revisions only grow. `members` says which nodes may have workers: it is
+// written before a round begins, and the next coordinator reads it. docs/internals/succession.md,
+// section "etcd chooses the coordinator", says why no two coordinators ever both go on.
 //
 // It is passive. EtcdElection hands it each event with its time, sends the one request that it
 // wants to have sent, and hands it the answer.
@@ -77,7 +76,7 @@ class Campaign {
 
   /// 0: it does not coordinate.
   std::int64_t epoch() const { return epoch_; }
-  /// Whether how the job has ended is told, or there was nothing to be told.
+  /// Whether the verdict has been written, or there was none to write.
   bool is_done() const { return !verdict_; }
 
  private:
@@ -116,7 +115,7 @@ class Campaign {
   LeaderKey key_;
   MembersWriter members_;
 
-  std::optional<std::string> verdict_;  // to be told
+  std::optional<std::string> verdict_;  // to be written
   std::int64_t verdict_lease_ = 0;
   std::vector<Action> actions_;
 };

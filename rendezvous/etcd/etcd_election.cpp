@@ -16,7 +16,7 @@ using asio::as_tuple;
 using asio::use_awaitable;
 using namespace std::chrono_literals;
 
-/// The user hears that etcd does not answer when it has not for so long, and then so often.
+/// The first note that etcd does not answer comes after this time, and later ones are as far apart.
 constexpr auto kFirstNote = 2s;
 constexpr auto kNoteInterval = 30s;
 

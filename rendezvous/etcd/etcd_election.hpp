@@ -35,7 +35,7 @@ class EtcdElection : public std::enable_shared_from_this<EtcdElection> {
   /// The coordinator here is to begin a round with these nodes, or has ended the job.
   void hear(const Campaign::Event& event) { step(event); }
 
-  /// Ends as soon as how the job has ended is told.
+  /// Ends as soon as the verdict has been written.
   void close();
 
  private:

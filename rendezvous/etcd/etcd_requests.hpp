@@ -11,10 +11,11 @@
 
 namespace ddprun {
 
-/// How a job ended is kept for so long, for agents that have missed it.
+/// The verdict of a job is kept this long, for agents that have missed it.
 inline constexpr std::chrono::seconds kVerdictKept{60};
 
-/// One member of etcd has so long to answer, so that another one can be asked before a lease ends.
+/// One member of etcd has this long to answer, so that another one can be asked before a lease
+/// ends.
 inline std::chrono::milliseconds etcd_answer_timeout(std::chrono::milliseconds heartbeat_timeout) {
   using std::chrono::milliseconds;
   return std::clamp(heartbeat_timeout / 5, milliseconds{200}, milliseconds{2'000});

@@ -1,4 +1,4 @@
-// What is said to etcd, and what it answers: JSON over HTTP, as its gateway has it
+// Requests to etcd, and its answers: JSON over HTTP, as its gateway has it
 // (https://etcd.io/docs/v3.4/dev-guide/api_grpc_gateway). Keys and values are in base64, numbers of
 // 64 bits are strings, and fields that are 0, false or empty are left out. Pure.
 #pragma once

@@ -21,7 +21,7 @@ class LeaderKey {
 
   /// Takes a lease for the key that is to be written.
   void grant(EtcdLease lease) { lease_ = lease; }
-  /// Whether there is a lease of which enough is left for whoever writes the key under it.
+  /// Whether there is a lease of which enough is left to write the key under it.
   bool has_fresh_lease(TimePoint now) const;
   /// Whether the key was written under the lease is not known, so another lease is needed.
   void drop_lease() { lease_ = {}; }
@@ -44,7 +44,7 @@ class LeaderKey {
   bool must_be_seen() const { return must_be_seen_; }
   /// The key has been read, and is this process's. Returns whether it had to be seen.
   bool seen();
-  /// The key has been read, and is not this process's. The lease may be good for writing it anew.
+  /// The key has been read, and is not this process's. The lease may do for writing it again.
   void missed();
 
   /// Until when nobody else coordinates the job.

@@ -1,7 +1,7 @@
 // Ballot: for which epoch votes are requested, and how many there are. Pure.
 //
-// In a job of thousands of nodes nobody counts all of them for each word that one says: counts are
-// kept, and made anew only when it has changed whose votes count.
+// A job may have thousands of nodes, so votes are not counted again for each message: counts are
+// kept, and made again only when other nodes have a vote.
 #pragma once
 
 #include <cstdint>

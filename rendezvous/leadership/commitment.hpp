@@ -1,5 +1,5 @@
-// Commitment: which configuration a leader has proposed, and whether all who must know of it do.
-// Then it is committed. Pure.
+// Commitment: which configuration a leader has proposed, and whether all voters that must know of
+// it do. Then it is committed. Pure.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ class Commitment {
   /// Ranks, in the committed configuration, of the voters that must know of what is proposed next.
   std::string awaited(const VoterTable& voters) const;
 
-  /// All who follow are to be told of `round`, and have to say that they know it.
+  /// All followers are to learn of `round`, and have to acknowledge it.
   void propose(const Configuration& round, VoterTable& voters);
 
   /// The voter knows that configuration. Returns whether the proposal is committed by that.

@@ -28,7 +28,7 @@ std::vector<std::string> endpoints_to_tell(const Term& term, const LeadershipRul
 }
 
 /// Whether the voter takes orders from this leader, as it is. A leader that has no round yet and
-/// meets a node of one is a later one of that job: it needs votes, as any other.
+/// meets a node of one is a later one of that job: it needs votes like every candidate.
 bool may_follow(const Term& term, const VoterState& voter) {
   const bool of_another_round = !term.quorum().exists() && knows_a_round(voter);
   return term.leads && voter.promised <= term.epoch && !of_another_round;
@@ -188,8 +188,7 @@ void Elected::voted(const VoterVoted& event, TimePoint now) {
   if (nobody_votes_yet || term_.quorum().elects(ballot_.granted())) take_over(now);
 }
 
-/// Now nobody else can be elected with a smaller epoch, and whoever gave orders before has lost the
-/// majority.
+/// Now no node can be elected with a smaller epoch, and the former leader has lost the majority.
 void Elected::take_over(TimePoint now) {
   const JointQuorum& quorum = term_.quorum();
   term_.epoch = ballot_.requested();
@@ -280,8 +279,8 @@ RoundTerms Elected::begin_round(int round, const std::vector<NodeId>& members, T
   return terms;
 }
 
-/// A voter has said which configuration it was told of last. All who know that one hear when it is
-/// committed by that.
+/// A voter has reported the last configuration that it got. If that one is committed by this, all
+/// voters that know it are informed.
 void Elected::knows(const NodeId& node, const ConfigurationVersion& version) {
   Voter* const voter = term_.voters.find(node);
   if (voter == nullptr || !term_.commitment.knows(*voter, version)) return;

@@ -60,7 +60,7 @@ class Elected final : public Leadership {
   Ballot ballot_;  // outlives a term: no epoch is requested twice
   FirstPlace first_;
   Leader followed_;    // by the agent in this process
-  RoundView view_;     // the last one that was told
+  RoundView view_;     // the last one that was reported
   bool over_ = false;  // the job has ended
   TimePoint now_;      // time of the last event
   LeadershipActions actions_;

@@ -73,7 +73,7 @@ class EtcdLed final : public Leadership {
   LeadershipRules rules_;
   Term term_;
   Leader followed_;  // by the agent in this process
-  RoundView view_;   // the last one that was told
+  RoundView view_;   // the last one that was reported
   TimePoint now_;    // time of the last event
   LeadershipActions actions_;
 };

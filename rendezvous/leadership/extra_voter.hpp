@@ -63,19 +63,19 @@ class ExtraVoter {
     is_spare_ = voting != nullptr && !voting->witness;
   }
 
-  /// What the witness has to be told before a round with that attempt begins; nullopt: nothing
-  /// more. `alone`: the nodes elect without it.
+  /// The order that the witness has to get before a round with that attempt begins; nullopt:
+  /// nothing more. `alone`: the nodes elect without it.
   std::optional<StopRound> tell_attempt(int attempt, bool alone, int round, VoterTable& voters);
-  /// Whether it knows all that has to be told.
+  /// Whether it knows the attempt that it has to know.
   bool knows_attempt(const VoterTable& voters) const;
-  /// It has answered, so it knows the attempt that it was told.
+  /// It has answered, so it knows the attempt that it got.
   void answered(VoterTable& voters);
 
  private:
   NodeId witness_;
   NodeId voting_;
   bool is_spare_ = false;   // `voting_` is one
-  int attempt_sent_ = 0;    // the last attempt that the witness was told of
+  int attempt_sent_ = 0;    // the last attempt that the witness got
   int attempt_needed_ = 0;  // that it must know before the next round
   TimePoint change_due_;    // when it is asked again who is to vote
   TimePoint invite_due_;

@@ -38,7 +38,7 @@ class FirstPlace {
   /// When the next question is due; nullopt: never, or an answer is awaited.
   std::optional<TimePoint> next_question() const;
 
-  /// Those who were asked have answered. `all`: each of them has, or nobody listens there. Returns
+  /// Nodes that were asked have answered. `all`: each of them has, or refuses connections. Returns
   /// whether the job begins now.
   bool hear(const Leader& found, bool all, TimePoint now);
 

@@ -70,14 +70,14 @@ void Follower::hear(const Spare& round) {
   state_.leader_is_member = false;
 }
 
-/// Others vote in the round that it was told of last, or in one of which it hears only now.
+/// Others vote in the last round that it knows, or in one of which it hears only now.
 void Follower::hear(const Reconfigure& round) {
   if (round.round.version > state_.proposed.version) state_.proposed = round.round;
   state_.leader_is_member = round.leader_is_member;
 }
 
-/// All nodes of a round know of it. Who came when that had been begun knows it from here, and that
-/// the job is no new one.
+/// All nodes of a round know of it. A node that came after it had begun learns it here, and also
+/// that the job is not a new one.
 void Follower::hear(const Beat& beat) {
   state_.spares = beat.spares;
   if (beat.committed == 0) return;
@@ -93,9 +93,9 @@ void Follower::note_assignment(const StartRound& round) {
                        round.world_size, round.master_port,      round.vacant};
 }
 
-/// Only the version of the committed configuration and its number of voters are told: whether it
+/// Only the version of the committed configuration and its number of voters are sent: whether it
 /// was a member, it knows itself. One that was none has to know of it, too: without its members
-/// nobody is elected. A spare that joins again is told of its round anew, and may vote in a later
+/// nobody is elected. A spare that joins again gets its round again, and may vote in a later
 /// revision of that.
 void Follower::note_round(const Configuration& proposed, Configuration committed) {
   const Configuration before = state_.proposed;

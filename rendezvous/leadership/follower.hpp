@@ -1,6 +1,6 @@
-// Follower: what one who votes in a job has promised and knows, an agent as well as a witness. It
-// tells that in its Join and in its heartbeats, and those who may follow a lost leader decide by
-// it. Pure. docs/internals/succession.md.
+// Follower: what a voter of a job, an agent or a witness, has promised and knows. Its Join and its
+// heartbeats carry that, and possible successors of a lost leader decide by it. Pure.
+// docs/internals/succession.md.
 #pragma once
 
 #include <chrono>
@@ -31,8 +31,8 @@ class Follower {
   void follow(const Joined& answer, const std::string& endpoint);
   /// Promises to follow no leader of a smaller epoch. Returns whether that is more than before.
   bool promise(std::int64_t epoch, TimePoint now);
-  /// Nobody listens any more where the leader was that it followed last. `counted`: that one had
-  /// not lost this node, so it has begun no round without it.
+  /// No process listens any more where its last leader was. `counted`: that leader had not lost
+  /// this node, so it has begun no round without it.
   void find_leader_gone(bool counted);
   /// Whether that leader counts on this node still, as far as it can know.
   bool is_counted(std::chrono::milliseconds heartbeat_timeout, TimePoint now) const;

@@ -70,7 +70,7 @@ bool FormerLeader::is_over(const VoterTable& voters, const JointQuorum& quorum,
   return leader_is_dead(voters, quorum) && missing(voters, quorum) <= dead_members(voters, quorum);
 }
 
-/// All may come but the leader that is lost, and others that are known to be gone. Who these are is
+/// All voters may come but the leader that is lost, and others that are known to be gone. These are
 /// looked up only when so few are missing that it may be them: thousands come one after the other.
 bool FormerLeader::may_come(const VoterTable& voters, const JointQuorum& quorum, int nodes_max,
                             TimePoint now) const {

@@ -12,7 +12,7 @@
 
 namespace ddprun {
 
-/// An elected leader waits so long for votes of others that are there.
+/// An elected leader waits this long for votes of others that are there.
 inline constexpr std::chrono::milliseconds kVotePatience{100};
 /// It waits for nodes of the last round as long as they come this soon one after the other, and not
 /// longer than that in all: each that comes later makes a new round.

@@ -1,14 +1,14 @@
 // JointQuorum: whose votes decide who coordinates a job. Pure.
 //
-// A leader that is lost is followed by one for whom the majority of the last round has voted. Not
-// everybody may have heard of that round when its leader is lost, and those who have not would
-// count the votes of another one. So a round decides only when it is committed: when all its
-// nodes, and those of the committed round before it that are left, know of it. As long as it is
-// only proposed, a successor needs the majority of both: that is Raft's joint consensus
-// (https://raft.github.io/raft.pdf, section 6). It is too much when few have heard of the proposal.
-// But when one of those who have to know of it has voted, and does not, the proposal never commits:
-// whoever has voted follows its leader no more. Then the committed round's majority is enough. The
-// first round of a job is committed from its beginning, because nobody could vote by another one.
+// A lost leader's successor needs the votes of the majority of the last round. Some nodes may not
+// have heard of that round when its leader is lost, and they would count the votes of another one.
+// So a round decides only when it is committed: when all its nodes, and those of the committed
+// round before it that are left, know of it. As long as it is only proposed, a successor needs the
+// majority of both: that is Raft's joint consensus (https://raft.github.io/raft.pdf, section 6). It
+// is too much when few have heard of the proposal. But if a node that has to know of it has voted,
+// and does not know it, the proposal never commits: a node that has voted follows the old leader no
+// more. Then the committed round's majority is enough. The first round of a job is committed from
+// its beginning, because nobody could vote by another one.
 #pragma once
 
 #include <vector>

@@ -45,12 +45,12 @@ struct VoterAway { NodeId node; };                       // it is cut off, and m
 struct VoterBeat { NodeId node; Beat beat; };
 struct VoterAware { NodeId node; };                      // it has obeyed the round that began last
 struct VoterVoted { NodeId node; Vote vote; };
-struct WitnessAnswered { NodeId node; };                 // it knows the attempt that it was told
+struct WitnessAnswered { NodeId node; };                 // it knows the attempt that it got
 // What others tell.
 struct HigherEpoch { std::int64_t epoch; std::string coordinator; };  // somebody leads with it
 struct AgentFollows { Leader leader; };                  // the agent in this process does
 struct LeadersFound { Leader leader; bool all; };        // answers to AskLeaders; `all` have
-                                                         // answered, or nobody listens there
+                                                         // answered, or refuse connections
 struct ElectedByEtcd {
   std::int64_t epoch;
   std::int64_t members_epoch = 0;       // the leader's that has written the members; 0: none
@@ -109,7 +109,7 @@ using LeadershipAction = std::variant<TellVoter, AdmitVoter, AwaitVote, DropWitn
 using LeadershipActions = std::vector<LeadershipAction>;
 // clang-format on
 
-/// What the nodes of a round are told of the leadership with it.
+/// What the nodes of a round learn about the leadership with it.
 struct RoundTerms {
   std::int64_t epoch = 0;
   std::int64_t lease_ms = -1;    // as StartRound's

@@ -1,5 +1,5 @@
-// The times of the leader lease, as shares of the job's heartbeat timeout H, and why they keep
-// workers of two rounds from being alive at one time. Pure.
+// The times of the leader lease, as shares of the job's heartbeat timeout H, and why workers of two
+// rounds are never alive at the same time. Pure.
 //
 // A leader gives orders only while enough voters follow it. It knows of a voter that it followed at
 // a moment T of the leader's own clock, because the voter has repeated T; it counts that as a
@@ -55,16 +55,17 @@ inline constexpr Share kBeat{1, 5};
 inline constexpr Share kFollowerCounts{1, 1};
 /// Pause between two looks of a leader at its followers.
 inline constexpr Share kLeaseCheck{1, 20};
-/// An agent with a lease stops its workers when its heartbeats were not answered for so long.
+/// An agent with a lease stops its workers when its heartbeats were not answered for this long.
 inline constexpr Share kLeaseStops{4, 5};
-/// Workers that can stay are asked to leave their round so long before the lease ends: an answer
-/// grants less than kLeaseStops where the voters' last heartbeats were a while ago.
+/// Workers that can stay are asked to leave their round this long before the lease ends: an answer
+/// grants less than kLeaseStops if the voters' last heartbeats were a while ago.
 inline constexpr Share kTimeToLeave{1, 10};
 /// The most of a lease that an agent uses: its workers are killed then.
 inline constexpr Share kLeaseUsed{19, 20};
 /// Time for which a leader may count on a voter, as the voter tells others.
 inline constexpr Share kOldLease{11, 10};
-/// An agent gives up a server that it has lost so long before its lease ends, to stop its workers.
+/// An agent gives up a server that it has lost this long before its lease ends, to stop its
+/// workers.
 inline constexpr Share kServerReserve{1, 5};
 
 static_assert(kLeaseStops < kLeaseUsed && kLeaseUsed < kFollowerCounts,

@@ -8,8 +8,8 @@ namespace ddprun {
 enum class Standby {
   kNotAtAll,    // nobody looks for it
   kShowsLife,   // it listens at any port: a `ddprun server` finds that the process is alive
-  kMaySucceed,  // it may follow the coordinator: it listens at the port that others know where that
-                // is free, and else at one that they are told
+  kMaySucceed,  // it may succeed the coordinator: it listens at the port that others know if that
+                // is free, and else at one that they learn
 };
 
 /// How a node stands by in a job of that kind. `served`: a `ddprun server` may coordinate it.

@@ -62,7 +62,8 @@ void revise(Term& term, const NodeId& extra, LeadershipActions& actions);
 /// The voter takes orders from now on.
 void admit(Term& term, Voter& voter, LeadershipActions& actions);
 
-/// A leader that has begun nothing yet needs votes, as any other: nobody follows it any more.
+/// A leader that has begun nothing yet needs votes like every candidate: no node follows it any
+/// more.
 void become_candidate(Term& term, LeadershipActions& actions);
 
 /// What a candidate knows of the leader: the voters that are here have lost theirs. Its epoch is 0
@@ -76,7 +77,7 @@ bool is_deserted(const Term& term);
 /// Whether a witness is looked for at the job's places. A candidate wants it only beside a node: it
 /// has no other vote then.
 bool wants_witness(const Term& term, const std::vector<std::string>& places);
-/// What a witness is told that is to vote here. `round` is the last one that is known.
+/// The invitation of a witness to vote here. `round` is the last one that is known.
 InviteWitness invitation(const Term& term, const LeadershipRules& rules, int round);
 
 /// Lets a witness or a spare vote beside the nodes of the round that runs, or no longer. Returns

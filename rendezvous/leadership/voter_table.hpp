@@ -20,7 +20,7 @@ enum class Stance {
 
 struct Voter {
   NodeId id;
-  VoterState state;      // as its Join has told, and what was told to it since
+  VoterState state;      // as in its Join, with what was sent to it since
   JobCounters counters;  // as its Join has told
   std::string standby;   // where its agent would coordinate, as HOST:PORT; "": nowhere
   bool witness = false;

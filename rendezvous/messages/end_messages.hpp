@@ -1,4 +1,4 @@
-// The messages by which a job ends, and what is said of it then. Each is one of messages.hpp.
+// The messages by which a job ends, and those about its end. Each is one of messages.hpp.
 #pragma once
 
 #include <optional>
@@ -55,7 +55,7 @@ struct Dismiss {
 struct EndAcknowledged {
   bool operator==(const EndAcknowledged&) const = default;
 };
-/// To one who may follow a coordinator that is lost: that one had ended the job.
+/// To a possible successor of a coordinator that is lost: that one had ended the job.
 struct FinalStatus {
   EndJob end;
   bool operator==(const FinalStatus&) const = default;

@@ -1,4 +1,4 @@
-// The tables of HangReport and what is in it, for whoever writes or reads them as JSON.
+// The tables of HangReport and its parts, to write or read them as JSON.
 #pragma once
 
 #include "base/json/json_fields.hpp"

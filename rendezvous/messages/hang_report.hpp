@@ -22,7 +22,7 @@ enum class HeldUp {
   kKeepsLock,  // the interpreter's, in native code
 };
 
-/// Workers of whom the same is to be said.
+/// Workers in the same state, at the same place.
 struct StackGroup {
   std::string ranks;  // "0,2-5"
   HeldUp held_up = HeldUp::kNo;

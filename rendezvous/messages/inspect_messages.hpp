@@ -19,8 +19,8 @@ struct Progress {
   std::vector<RankProgress> ranks;  // at most kProgressRanksMax; more go in another message
   bool operator==(const Progress&) const = default;
 };
-/// The answer to Inspect: what some of this node's workers do. Workers of whom the same is to be
-/// said come in one message; the last one says that it is.
+/// The answer to Inspect: what some of this node's workers do. Workers in the same state, at the
+/// same place, come in one message; the last one says that it is.
 struct Inspected {
   int inspection = 0;
   StackGroup workers;
@@ -45,7 +45,7 @@ struct HangFound {
   HangReport report;
   bool operator==(const HangFound&) const = default;
 };
-/// The workers that were told of as hanging go on.
+/// The workers that were reported as hanging go on.
 struct HangOver {
   int round = 0;
   std::int64_t lasted_ms = 0;

@@ -1,5 +1,5 @@
-// JobDump: what all workers of a job do at one moment, for whoever asks (`ddprun dump`). It travels
-// as JSON from the coordinator to the agent that has asked, in pieces.
+// JobDump: what all workers of a job do at one moment (`ddprun dump`). It travels as JSON from the
+// coordinator to the agent that has asked, in pieces.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ struct JobDump {
   int world_size = 0;              // the round's that runs; 0: none does
   int nodes = 0;                   // in it
   std::int64_t took_ms = 0;        // from the question to the last answer
-  std::optional<HangReport> hang;  // that was told and lasts, without its stacks
+  std::optional<HangReport> hang;  // the hang that was reported and lasts, without its stacks
   std::vector<DumpWait> waits;     // those with missing ranks first
   std::vector<StackGroup> stacks;  // missing ranks first, then few ranks
   int stacks_left_out = 0;

@@ -51,7 +51,7 @@ struct RankStatus {
   bool has_loss = false;
   double loss = 0;
   double samples_per_second = 0;  // 0: it has not told
-  std::int64_t still_ms = 0;      // without progress for so long
+  std::int64_t still_ms = 0;      // time without progress
   std::string waits_in;           // "init_process_group", an operation of the store; "": neither
   bool operator==(const RankStatus&) const = default;
 };
@@ -98,7 +98,7 @@ struct JobSummary {
 struct JobStatus {
   enum class State { kGathering, kRunning, kStopping, kEnded };
   std::string run_id;
-  std::string title;  // the script; "": whoever answers does not know it
+  std::string title;  // the script; "": the sender does not know it
   State state = State::kGathering;
   JobOutcome outcome = JobOutcome::kRunning;  // how it ended
   std::string why;  // why it gathers, stops or ended: "rank 1 exited with code 3"
@@ -108,7 +108,7 @@ struct JobStatus {
   int nodes_min = 1;
   int nodes_max = 1;
   std::string witness;  // the host of one that votes in the round, as all know; "": nobody does
-  std::int64_t now_unix_ms = 0;  // when this was told
+  std::int64_t now_unix_ms = 0;  // when this was sent
   std::int64_t began_unix_ms = 0;
 
   JobSummary summary;

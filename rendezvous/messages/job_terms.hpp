@@ -16,7 +16,7 @@ enum class StoreAt {
 
 /// What is done when workers hang.
 enum class OnHang {
-  kReport,   // it is said, and nobody is killed
+  kReport,   // it is reported, and nothing is killed
   kRestart,  // it counts as a failure of those who are missing
   kStop,     // the job ends
 };

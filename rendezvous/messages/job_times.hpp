@@ -8,7 +8,7 @@
 
 namespace ddprun {
 
-/// So many restarts are told at the end of a job: the last ones.
+/// At most this many restarts are reported at the end of a job: the last ones.
 inline constexpr std::size_t kRestartsToldMax = 64;
 
 /// The times of one restart, each from the end of the one before it, in milliseconds; -1: not

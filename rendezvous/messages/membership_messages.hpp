@@ -15,7 +15,7 @@ namespace ddprun {
 // --- agent to coordinator ---
 
 /// The greatest numbers that an agent has heard from the coordinators of its job; 0: none yet. A
-/// coordinator that has been started anew goes on from them.
+/// coordinator that was restarted goes on from them.
 struct JobCounters {
   int round = 0;
   int attempt = 0;  // more than the job's restarts: the job has failed
@@ -35,11 +35,12 @@ struct Join {
   int node_rank = -1;  // the group rank that the node wants; -1: any
   JobTerms terms;
   VoterState voter;
-  int place = 0;         // which of the job's places this is, as the agent was told; 0: the first
-  bool witness = false;  // it votes, and has no workers and no place in a round
+  int place = 0;              // which of the job's places this is, as the agent has learned; 0: the
+                              // first
+  bool witness = false;       // it votes, and has no workers and no place in a round
   ParkedWorkers parked = {};  // where their coordinator was lost
-  /// So long this node may look at itself, between the end of its workers and its answer to
-  /// StopRound; 0: it does not.
+  /// The time that this node may take to check itself, between the end of its workers and its
+  /// answer to StopRound; 0: it does not.
   std::int64_t check_ms = 0;
   std::string unfit = {};  // as Fitness'
   bool operator==(const Join&) const = default;
@@ -49,13 +50,13 @@ struct Join {
 struct Beat {
   std::int64_t clock_us = 0;  // the sender's, as it is sent; 0: it does not tell
   std::int64_t echo_us = 0;   // the last `clock_us` that was heard of the other side; 0: none was
-  int round = 0;              // an agent's: the last one that it was told of; 0: of none
+  int round = 0;              // an agent's: the last one that it knows; 0: none
   int committed = 0;          // a coordinator's: the last one of which all its nodes know; 0: none
   std::int64_t epoch = 0;     // the leader's that formed that round
   int revision = 0;           // which of that round's sets of voters
   int committed_nodes = 0;    // that vote in it; 0: it does not tell
-  /// A coordinator's: the workers may be alive for so long after the beat was sent that this
-  /// answers; -1: as long as the connection lasts.
+  /// A coordinator's: how long the workers may be alive after the beat was sent that this answers;
+  /// -1: as long as the connection lasts.
   std::int64_t lease_ms = -1;
   int spares = 0;     // a coordinator's: nodes that wait for a place
   bool keep = false;  // a coordinator's: the round's workers may stay, parked, where it is lost
@@ -64,8 +65,8 @@ struct Beat {
 /// Comes in place of Join from an agent that finds its port taken and asks whose it is.
 struct Identify {
   std::string run_id;  // the job that the agent wanted to host there; "": none
-  /// When a coordinator asks: its epoch, and where it is. Who has a smaller one coordinates no
-  /// more.
+  /// When a coordinator asks: its epoch, and where it is. A process with a smaller epoch
+  /// coordinates no more.
   std::int64_t epoch = 0;
   std::string coordinator;
   bool operator==(const Identify&) const = default;

@@ -120,7 +120,7 @@ Result<void> check_epoch(std::int64_t epoch) {
   return Checker{}.number("epoch", epoch, 0, kCountMax).result();
 }
 
-/// Checks what is told of a coordinator; "": nothing is known of where it is.
+/// Checks a report of a coordinator; "": it is not known where it is.
 Result<void> check_leader(std::int64_t epoch, const std::string& coordinator) {
   return Checker{}
       .number("epoch", epoch, 0, kCountMax)

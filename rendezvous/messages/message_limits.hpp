@@ -23,7 +23,7 @@ inline constexpr int kWorkersPerNodeMax = 65'536;
 /// As many nodes, each with kWorkersPerNodeMax workers, still have ranks that fit an int.
 inline constexpr int kNodesMax = 32'767;
 
-/// So many nodes are told of as those that may follow a lost coordinator.
+/// At most this many nodes are named as possible successors of a lost coordinator.
 inline constexpr std::size_t kSuccessorsMax = 3;
 inline constexpr std::size_t kEndpointBytesMax = 300;  // the length of HOST:PORT
 /// So many places may a job name at which its coordinator may be.

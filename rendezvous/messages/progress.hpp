@@ -33,12 +33,12 @@ struct RankProgress {
   /// What its processes have done with the CPU.
   bool idle = false;  // nothing for the hang timeout, or since the above is true: they sleep
   bool busy = false;  // used it for 10 s since the above is true, which no slow machine explains
-  std::int64_t still_ms = 0;     // so long ago this was true for the first time
+  std::int64_t still_ms = 0;     // time since this was true for the first time
   std::int64_t look_ms = 0;      // progress is seen within that time
-  std::int64_t paused_ms = 0;    // so long the same had been seen before that
+  std::int64_t paused_ms = 0;    // how long the same had been seen before that
   std::int64_t step = -1;        // that is done; -1: it has not told
   std::int64_t first_step = -1;  // the worker's first one in the round; -1: it has not told
-  std::int64_t first_ms = -1;    // so long ago that one was done
+  std::int64_t first_ms = -1;    // time since that one was done
   std::int64_t steps = 0;        // steps of the whole training; 0: it has not told
   bool has_loss = false;         // it has told a loss, which may be no finite number: then it is 0
   double loss = 0;

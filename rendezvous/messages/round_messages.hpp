@@ -26,7 +26,7 @@ struct WorkerFailed {
   int round = 0;
   WorkerFailure failure;  // for the report
   WorkerEnd end;          // the agent's judgement, which all decisions go by
-  double age_ms = 0;      // so long ago the worker had ended, when this was sent
+  double age_ms = 0;      // time since the worker had ended, when this was sent
   int left = 0;           // workers of this node that still run
   bool operator==(const WorkerFailed&) const = default;
 };
@@ -78,9 +78,9 @@ struct StartRound {
   std::vector<Successor> successors;  // those that may follow this coordinator, in their order
   int leader_rank = -1;  // the rank of the coordinator's own node; -1: it is not in the round
   std::string awaited;   // as Configuration's, of this round
-  /// Local ranks, "0,2-5", in whose seats workers start beside the round; then Prepared is said.
+  /// Local ranks, "0,2-5", in whose seats workers start beside the round; the answer is Prepared.
   std::string vacant = {};
-  std::string node_note = {};  // which nodes are left out because they fail; mostly ""
+  std::string node_note = {};  // which nodes are left out because they fail; usually ""
   bool operator==(const StartRound&) const = default;
 };
 /// The round has its MAX nodes without this one, which waits for a place.
@@ -91,14 +91,14 @@ struct Spare {
   std::int64_t epoch = 0;   // the leader's whose round it is
   Configuration committed;  // the last one of which all its nodes know; `member` is not used
   std::vector<Successor> successors = {};  // as StartRound's
-  /// What is against this node, behind "this node": "caused 3 failures within 1d"; mostly "".
+  /// The objection to this node, behind "this node": "caused 3 failures within 1d"; usually "".
   std::string objection = {};
   bool operator==(const Spare&) const = default;
 };
 /// The round goes on without this node, whose workers are to start beside it meanwhile: parked, so
 /// that nobody has to wait for them when the node joins. It answers with Prepared.
 struct Prepare {
-  Spare waits;       // is told to every node that waits
+  Spare waits;       // is sent to every node that waits
   StartRound place;  // is what they begin with, and shall not use: they get another one to enter
   bool operator==(const Prepare&) const = default;
 };
@@ -106,13 +106,15 @@ struct Prepare {
 struct StopRound {
   int round = 0;
   std::string reason;
-  std::int64_t checkpoint_ms = 0;  // above 0: ask them for a checkpoint and give them so long first
+  std::int64_t checkpoint_ms = 0;  // above 0: ask them for a checkpoint and give them this long
+                                   // first
   int attempt = 0;       // the next round's; more than the job's restarts: there will be none
   bool at_once = false;  // the workers have no time: others may begin a round
   bool keep = false;     // those that can are only to leave the round, and stay parked
   std::string evict;  // with `keep`: local ranks of those that hang, "0,2"; they are killed at once
-  /// With `keep`: nobody is lost, and no step is to be dropped. Holding is said first, and the
-  /// workers leave behind the step that LeaveAfter tells. Said without it, they leave at once.
+  /// With `keep`: no worker is lost, and no step is to be dropped. The node answers Holding first,
+  /// and the workers leave behind the step that LeaveAfter names. If it is sent again without this,
+  /// they leave at once.
   bool gently = false;
   bool discard = false;  // workers that have left it, and are parked, are to end
   bool last = false;     // the job ends, and no round follows

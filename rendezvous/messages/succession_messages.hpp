@@ -8,10 +8,10 @@
 
 namespace ddprun {
 
-/// Asks a `ddprun server` to vote in a job. It comes in place of a Join, from one who coordinates
-/// the job or wants to, and goes only to one whose Identity says that it is a witness. From
-/// then on the connection is turned round: the answer is the witness's Join, or Redirect when it
-/// obeys another coordinator.
+/// Asks a `ddprun server` to vote in a job. It comes in place of a Join, from the coordinator or a
+/// candidate, and goes only to a process whose Identity says that it is a witness. From then on the
+/// connection is turned round: the answer is the witness's Join, or Redirect when it obeys another
+/// coordinator.
 struct InviteWitness {
   std::string run_id;
   std::int64_t epoch = 0;            // the coordinator's; 0: it is none yet
@@ -32,7 +32,7 @@ struct Candidate {
   int votes = 0;
   bool operator==(const Candidate&) const = default;
 };
-/// Whoever sends it wants to coordinate the job, and has the votes for it.
+/// The sender wants to coordinate the job, and has enough voters connected: it asks for this vote.
 struct RequestVote {
   std::int64_t epoch = 0;
   std::int64_t clock_us = 0;  // as Beat's
@@ -41,10 +41,10 @@ struct RequestVote {
 /// The agent is to stop its workers, if it has any, and to join there; "": here, once more.
 struct Redirect {
   std::string coordinator;  // HOST:PORT
-  std::int64_t epoch = 0;   // the epoch of the one who is there
+  std::int64_t epoch = 0;   // the receiver's epoch
   bool operator==(const Redirect&) const = default;
 };
-/// From now on others vote in the round that the agent was told of last: a witness or a spare votes
+/// From now on others vote in the last round that the agent knows: a witness or a spare votes
 /// beside its nodes, or does so no longer. Nothing else of the round changes.
 struct Reconfigure {
   Configuration round;            // with a greater revision

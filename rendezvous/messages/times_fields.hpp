@@ -1,4 +1,4 @@
-// The tables of what is told of the times of a job, for whoever writes or reads them as JSON.
+// The tables of the times of a job, to write or read them as JSON.
 #pragma once
 
 #include "base/json/json_fields.hpp"

@@ -18,7 +18,7 @@ namespace ddprun {
 
 using TunnelClientId = std::uint32_t;
 
-/// A node may have so many store clients at one time.
+/// A node may have this many store clients at the same time.
 inline constexpr std::size_t kTunnelClientsMax = 16'384;
 
 inline constexpr std::size_t kFrameHeaderBytes = 9;

@@ -24,7 +24,7 @@ struct Cause {
   Fault fault;
   std::string stack;        // as WorkerEnd's
   std::string sentence;     // for people: one line
-  std::string hint;         // advice in one line; mostly ""
+  std::string hint;         // advice in one line; usually ""
   std::string fingerprint;  // equal for equal roots, whichever its rank, attempt and job
   bool operator==(const Cause&) const = default;
 };
@@ -46,7 +46,7 @@ struct Verdict {
   /// "failed 3 times at train.py:88 with the same KeyError, no step gained"; "": it has not.
   std::string history;
   /// Why the workers are not restarted once more, though not all restarts are made: "the same
-  /// failure 3 times, no step gained (--same-failure-limit 3)"; mostly "".
+  /// failure 3 times, no step gained (--same-failure-limit 3)"; usually "".
   std::string no_restart;
   bool operator==(const Verdict&) const = default;
 };

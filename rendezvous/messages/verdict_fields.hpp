@@ -1,5 +1,5 @@
-// The tables of WorkerFailure, WorkerEnd and Verdict and what is in them, for whoever writes or
-// reads them as JSON.
+// The tables of WorkerFailure, WorkerEnd and Verdict and their parts, to write or read them as
+// JSON.
 #pragma once
 
 #include <utility>

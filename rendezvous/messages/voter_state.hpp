@@ -12,7 +12,7 @@
 
 namespace ddprun {
 
-/// Bytes that a list of ranks in a VoterState has at most; of a longer one nothing is told.
+/// The most bytes that a list of ranks in a VoterState has; a longer one is left out.
 inline constexpr std::size_t kRankListBytesMax = 512;
 
 /// Names a configuration. Two leaders may use one number, one of them for a round that few have
@@ -28,7 +28,7 @@ struct ConfigurationVersion {
 struct Configuration {
   ConfigurationVersion version;
   int voters = 0;       // nodes of the round, and perhaps one more, which has the last rank
-  bool member = false;  // the one who knows it is one of them
+  bool member = false;  // the voter that knows it is one of them
   int rank = -1;        // the rank of who knows it among the voters; -1: it is no member
   /// Ranks, in the committed configuration before this one, of those that must know of this one
   /// before it commits, as "0-3,8". "": they are not known.
@@ -52,13 +52,12 @@ struct HostedAssignment {
 struct VoterState {
   std::int64_t epoch = 0;     // the leader's that it followed last; 0: none that can be followed
   std::int64_t promised = 0;  // no leader with a smaller epoch is followed any more
-  Configuration proposed;     // the last configuration that it was told of
+  Configuration proposed;     // the last configuration that it got
   Configuration committed;    // the last one that it knows to be committed
   int running = 0;            // the round whose workers it has alive; 0: none
-  std::int64_t old_lease_ms =
-      0;                     // the leader that it followed last may count on it for so long yet
-  std::string leader;        // where that one was, as HOST:PORT; "": there was none
-  bool leader_dead = false;  // its process is gone
+  std::int64_t old_lease_ms = 0;  // how long the last leader that it followed may count on it yet
+  std::string leader;             // where that one was, as HOST:PORT; "": there was none
+  bool leader_dead = false;       // its process is gone
   /// Ranks, in the proposed configuration, of nodes whose agent it has found gone, as "0-3,8".
   std::string dead_ranks = {};
   int spares = 0;                 // nodes without a vote that waited for a place, as told last

@@ -67,7 +67,7 @@ struct WorkerEnd {
   Fault fault;
   std::string stack;  // where the fault is, innermost first: "FUNCTION<tab>FILE<tab>LINE" lines
   std::string says;   // for people: "connection reset", its last line, or what the kernel did
-  std::string hint;   // advice in one line; mostly ""
+  std::string hint;   // advice in one line; usually ""
   std::int64_t began_us = 0;  // when the first sign of its end was seen, by the coordinator's clock
   std::int64_t ended_us = 0;  // when the process was gone
   bool operator==(const WorkerEnd&) const = default;

@@ -29,8 +29,8 @@ using CoordinatorEvent = std::variant<FromPeer, PeerLost, Probed, StoreGone, Nod
                                       AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld,
                                       MembersWritten, MembersExpired, VerdictPublished>;
 
-/// How a probe tells a process that is ending from one that is alive: who is alive is connected to,
-/// and that is all. One that is ending may still take the connection, and ends it at once.
+/// How a probe tells a process that is ending from a live one. A live process accepts the
+/// connection and stays silent; an ending one may still accept it, and closes it at once.
 struct ProbeTimes {
   std::chrono::milliseconds connect{1'000};
   std::chrono::milliseconds hang_up{50};  // that an ending process takes at most

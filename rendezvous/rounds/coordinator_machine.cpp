@@ -180,7 +180,7 @@ void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
     out_.send(peer, rounds_.stop_order("the round is being stopped"));
 }
 
-/// Whoever comes while the end is held stays: the coordinator in its process would go with it.
+/// A node that comes while the end is held stays: the coordinator in its process would go with it.
 void CoordinatorMachine::hold(PeerId peer, const Join& join, const std::string& address) {
   Node* node = members_.nodes().find(join.node);
   if (node == nullptr) {
@@ -268,7 +268,7 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
   if (rounds_.runs()) rounds_.stop({"node " + node->join.host + " joined again"}, now_);
 }
 
-/// A node that is ready makes a new round if there is a place for it; else it is a spare. Where the
+/// A node that is ready makes a new round if there is a place for it; else it is a spare. If the
 /// workers of the round can stay, its own are started first.
 void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
   if (says_prepared && !finish_preparation(node)) return;

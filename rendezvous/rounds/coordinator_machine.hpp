@@ -3,9 +3,8 @@
 //
 // It only wires. Membership decides who may take part, Leadership whether this process coordinates
 // the job, Rounds when a round begins and stops, Failures what failing workers do to it, JobEnding
-// how nodes are let go; Observers look on. What happens is told to those whom it concerns, in a
-// fixed order, and what they want comes out as actions. docs/internals/architecture.md has a
-// picture.
+// how nodes are let go; Observers look on. Each event goes to the parts that it concerns, in a
+// fixed order, and their actions come out. docs/internals/architecture.md has a picture.
 //
 // It is passive: it has no socket, no thread and no clock. Job hands it each event with the time at
 // which it happened, and performs the actions that it returns, so a test can replay a day in a
@@ -101,7 +100,7 @@ class CoordinatorMachine {
   Cut cut_;
   Rounds rounds_;
   std::string last_loss_;  // why the job may be short of nodes, for the user
-  TimePoint now_;          // time of the step that is under way
+  TimePoint now_;          // time of the current step
 };
 
 }  // namespace ddprun

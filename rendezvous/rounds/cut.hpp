@@ -4,9 +4,9 @@
 //     none --begin--> hold --all nodes hold--> last step
 //       any --broken, or a node whose workers have not all left in order--> none
 //
-// A node that holds says how many steps its workers have counted at most. No worker counts another
-// one before it is told the limit, which is one more than the greatest of these: so all can reach
-// it, and know it before they do.
+// A node that holds reports the greatest number of steps that one of its workers has counted. No
+// worker counts another one before it gets the limit, which is one more than the greatest of these:
+// so all can reach it, and know it before they do.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ class Cut {
   /// Both must live longer.
   Cut(const Roster& nodes, Outbox& out) : nodes_{nodes}, out_{out} {}
 
-  /// The nodes that stop are told that.
+  /// The order that the nodes which stop get.
   void begin(const StopRound& gently);
   /// A node holds, or cannot.
   void held(const Roster::Node& node, const Holding& report);
   /// A node has stopped its workers, and those that it has parked are known.
   void stopped(const Roster::Node& node);
-  /// A member is lost: nobody waits for the step under way.
+  /// A member is lost: the current step is not waited for.
   void broken();
   /// All nodes have stopped.
   void end() { state_ = State::kNone; }
@@ -41,7 +41,7 @@ class Cut {
   const Roster& nodes_;
   Outbox& out_;
   State state_ = State::kNone;
-  StopRound at_once_;                    // is told where not all can leave in order
+  StopRound at_once_;                    // is sent if not all can leave in order
   std::map<NodeId, std::int64_t> held_;  // the steps that nodes have told
 };
 

@@ -151,7 +151,7 @@ std::optional<NodeFailure> Failures::node_failure(TimePoint now) const {
                      .sentence = cause_->cause.sentence};
 }
 
-/// The job ends with the failure of the cause, and not with the first that happened to be told.
+/// The job ends with the failure of the cause, and not with the first one that was reported.
 std::optional<Verdict> Failures::explain(EndJob& end) const {
   const bool failed = is_failure(end.outcome);
   if (!cause_ || !(failed || end.outcome == EndJob::Outcome::kTooFewNodes)) return std::nullopt;

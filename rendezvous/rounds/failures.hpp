@@ -25,7 +25,7 @@ class Failures {
   Failures(const CoordinatorRules& rules, JobState& job)
       : rules_{rules}, job_{job}, budget_{rules.restarts_max, rules.restarts} {}
 
-  /// The round has to stop, for that reason, which had happened so long before.
+  /// The round has to stop, for that reason, which arose that long before.
   struct Stop {
     std::string reason;
     Clock::duration noticed_after{0};
@@ -55,7 +55,7 @@ class Failures {
     inquest_.ended(node, report);
     job_.reached(report.step);
   }
-  /// The node is gone, and was heard for the last time at `since`. `in_order`: it was told to go.
+  /// The node is gone, and was heard for the last time at `since`. `in_order`: it left on request.
   void lost(const NodeId& node, const std::string& reason, TimePoint since, bool in_order) {
     inquest_.lost(node, reason, since, in_order);
   }
@@ -84,8 +84,8 @@ class Failures {
   /// The failure of the round that has just stopped, where one node alone is to blame for it;
   /// nullopt: none is.
   std::optional<NodeFailure> node_failure(TimePoint now) const;
-  /// Completes the job's end with the failure of the cause, where that is known. Returns the
-  /// verdict that nodes are to be told before; nullopt: the end has another reason.
+  /// Completes the job's end with the failure of the cause, if that is known. Returns the verdict
+  /// to send to the nodes first; nullopt: the end has another reason.
   std::optional<Verdict> explain(EndJob& end) const;
 
  private:

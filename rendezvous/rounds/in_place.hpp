@@ -15,9 +15,8 @@ namespace ddprun {
 /// So many changes in a row keep the workers, with no further step of theirs behind them.
 inline constexpr int kChangesInPlaceMax = 3;
 
-/// Whether workers of the round may stay: where all of them can, for who stays goes on with another
-/// state than who is started anew. After some changes behind which nobody has come any further all
-/// are started anew: that mends more.
+/// Whether workers of the round may stay: only if all of them can, because restarted and surviving
+/// workers would differ in state. After kChangesInPlaceMax changes without a new step all restart.
 bool may_keep(const Roster& nodes, const JobState& job);
 
 /// Whether the node, which is ready, is to prepare before it joins the round that runs: so the

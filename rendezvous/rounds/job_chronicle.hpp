@@ -47,8 +47,7 @@ class JobChronicle {
   /// Why the last round was stopped; "": it was not.
   const std::string& reason() const { return reason_; }
 
-  /// Adds what it keeps to `status`, which was told at `now`, and whose now_unix_ms says which time
-  /// of day that was.
+  /// Adds what it keeps to `status`, which was made at `now`; its now_unix_ms is that time of day.
   void tell(JobStatus& status, TimePoint now) const;
 
  private:

@@ -15,10 +15,10 @@
 
 namespace ddprun {
 
-/// All nodes have so long to say that they have heard of the job's end, before they are let go.
+/// All nodes have this long to acknowledge the job's end, before their connections are closed.
 inline constexpr std::chrono::milliseconds kEndingPatience{1'000};
-/// And so long where one that has not said so finds out from nobody else: an etcd keeps the end for
-/// as long, once it knows it.
+/// They have this long if a node that has not done so cannot learn it elsewhere: an etcd keeps the
+/// end for as long, once it knows it.
 inline constexpr std::chrono::milliseconds kUntoldEndPatience{60'000};
 
 class JobEnding {

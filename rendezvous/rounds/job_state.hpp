@@ -30,7 +30,7 @@ struct JobState {
     counters.round = std::max(counters.round, known.round);
     counters.attempt = std::max(counters.attempt, known.attempt);
   }
-  /// The attempt of the next round. Agents are told it when a round stops, so that the failure that
+  /// The attempt of the next round. Agents get it when a round stops, so that the failure that
   /// stops it counts even if this coordinator does not live to the next one.
   int next_attempt() const {
     return verdict && is_failure(verdict->outcome) ? counters.attempt + 1 : counters.attempt;

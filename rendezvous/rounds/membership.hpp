@@ -11,11 +11,11 @@
 
 namespace ddprun {
 
-/// So many spares may wait beside as many as a round has nodes: all nodes of a job may be replaced
-/// at one time, and some may come back before their dead agents are noticed.
+/// This many spares may wait beyond the number of nodes of a round: all nodes of a job may be
+/// replaced at the same time, and some may come back before their dead agents are noticed.
 inline constexpr std::size_t kSparesReserve = 16;
-/// A node that is heard so long after another one has asked for its rank is alive, and what was
-/// heard is no message that a dead one has left behind.
+/// A node that is heard this long after another one has asked for its rank is alive: the message
+/// cannot have been sent before a death.
 inline constexpr std::chrono::milliseconds kProofOfLifeMax{5'000};
 
 class Membership {

@@ -21,7 +21,7 @@
 
 namespace ddprun {
 
-/// What is remembered elsewhere is waited for so long before a round begins.
+/// A round waits this long for what is remembered elsewhere before it begins.
 inline constexpr std::chrono::milliseconds kRecallTimeout{2'000};
 
 /// A node was the cause of a round's failure.
@@ -72,8 +72,8 @@ class NodeHistory {
   std::optional<TimePoint> recalled_by_;
 };
 
-/// Says of the round that has just begun which nodes it does without because of what is against
-/// them, and which take part all the same; "": there are none.
+/// The note on the round that has just begun: which nodes it leaves out because of objections, and
+/// which take part all the same; "": there are none.
 std::string note_on_nodes(const Roster& nodes);
 
 }  // namespace ddprun

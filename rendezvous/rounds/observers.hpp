@@ -27,10 +27,10 @@ class Observers {
   // --- nodes ---
 
   void came(const Roster::Node& node);
-  /// The node is gone. Whoever looks at the job sees it missing, unless the job is over.
+  /// The node is gone. Reports of the job show it as missing, unless the job is over.
   void lost(const Roster::Node& node, const std::string& reason, bool shown, bool round_runs,
             TimePoint now);
-  /// Workers of the round went on, or had before it was told to stop.
+  /// Workers of the round went on, or had before it was asked to stop.
   void progressed(const Roster::Node& node, const Progress& report, const Roster& nodes,
                   TimePoint now);
   void inspected(const NodeId& node, const Inspected& answer);
@@ -42,7 +42,7 @@ class Observers {
   /// A round goes on whose nodes come back one after the other.
   void recovered(const RoundStatus& round, TimePoint now);
   void came_back(const NodeId& node) { watch_.add(node); }
-  /// The round is told to stop. The reason for it had happened so long before.
+  /// The round gets the order to stop. Its reason arose that long before.
   void stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now);
   /// Workers that have left it are not to enter the next one.
   void nobody_stays() { times_.nobody_stays(); }
@@ -52,9 +52,9 @@ class Observers {
   void started(TimePoint now) { times_.started(now); }
   /// This process coordinates the job no more.
   void forget_round() { watch_.end_round(); }
-  /// The job ends: nodes are told where the time went.
+  /// The job ends: nodes learn where the time went.
   void ended(const Roster& nodes, Outbox& out, TimePoint now);
-  /// The node goes in order: it is told where the time has gone so far.
+  /// The node leaves in order: it learns where the time has gone so far.
   void goes(const Roster::Node& node, Outbox& out, TimePoint now) const;
 
   // --- questions ---
@@ -63,7 +63,7 @@ class Observers {
                 const Roster& nodes, Outbox& out, TimePoint now);
   /// Whether an answer to ask_dump() can be made now; at once where no round runs.
   bool owes_dump(bool round_runs, TimePoint now) const;
-  /// Answers all who have asked. `state` is what is known without the workers.
+  /// Answers all pending requests. `state` is what is known without the workers.
   void answer_dump(JobDump state, const Roster& nodes, Outbox& out, TimePoint now);
 
   /// Tells nodes of restarts that are over.

@@ -21,7 +21,7 @@
 
 namespace ddprun {
 
-/// One connection of an agent. Whoever owns the connections numbers them, and uses no number twice.
+/// One connection of an agent. The owner of the connections numbers them, and uses no number twice.
 using PeerId = std::int64_t;
 
 class Roster {
@@ -31,7 +31,7 @@ class Roster {
     kReady,       // no workers, waiting for a round
     kRunning,     // its workers run
     kFinished,    // its workers have all ended well
-    kStopping,    // it was told to stop its workers, and has not answered
+    kStopping,    // it was ordered to stop its workers, and has not answered
     kContending,  // it asks for a rank that another node has, which may be dead
     kVoting,      // no workers, and it has not promised to obey this coordinator yet
     kWitnessing   // a witness, which obeys this coordinator, and never has workers

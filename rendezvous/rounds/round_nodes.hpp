@@ -8,8 +8,8 @@
 
 namespace ddprun {
 
-/// Takes down what is against each node, and asks what is remembered of it elsewhere. Strikes grow
-/// old, and others are forgiven: so it is done for each round anew.
+/// Takes down the objections to each node, and asks for what is remembered of it elsewhere. Strikes
+/// grow old, and others are forgiven: so this is done for each round again.
 void judge_nodes(const Rounds::Parts& parts, TimePoint now);
 
 /// Hears what is remembered elsewhere. Returns the nodes that wait, and against which nothing is

@@ -144,7 +144,7 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
   if (runs())
     if (const auto stopping = parts_.failures.give_up_cause(parts_.nodes, now))
       stop(*stopping, now);
-  // Nothing is gained by newcomers for whom those of the round have to start anew.
+  // Newcomers gain nothing if the nodes of the round have to restart for them.
   if (runs() && !job.newcomers_at.empty() && !parts_.failures.awaits_cause() &&
       may_keep(parts_.nodes, job))
     stop(Failures::Stop::without_loss("node " + job.newcomers_at +
@@ -172,7 +172,7 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
 }
 
 /// The last call begins when MIN nodes are ready for the first round. When a node is lost so that
-/// fewer are ready, the job waits for MIN again, and the next last call begins anew. A later round
+/// fewer are ready, the job waits for MIN again, and then another last call begins. A later round
 /// does not wait for more than MIN nodes, because those that are ready have work to go on with. A
 /// job that ends begins no round, also while its leader may not end it yet.
 std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
@@ -266,7 +266,7 @@ std::optional<EndJob> Rounds::seal(TimePoint now) {
   return std::nullopt;
 }
 
-/// Members that need as many workers as before would be more or fewer: all are started anew.
+/// Members that need as many workers as before would be more or fewer: all are restarted.
 void Rounds::discard_parked(TimePoint now) {
   state_ = State::kStopping;
   manner_ = Manner::kDiscarding;

@@ -1,9 +1,9 @@
 // Rounds decides when nodes are waited for, when a round of them is sealed, and when it stops.
 // Pure. docs/internals/rounds.md has the rules.
 //
-// It gathers nodes until enough are there, seals them into a round that runs, and when it is told
-// to stop that, it waits for the workers' end and gathers again. Whether a sealed round may begin
-// is leadership's to say, and what stops one is decided by those who call stop().
+// It gathers nodes until enough are there, and seals them into a round that runs. On stop() it
+// waits for the workers' end and gathers again. Leadership decides whether a sealed round may
+// begin, and the callers of stop() what stops one.
 #pragma once
 
 #include <chrono>
@@ -24,9 +24,9 @@
 
 namespace ddprun {
 
-/// What a node may take to stop its workers, beyond the time that it has told: that until it gives
-/// them up, and a heartbeat timeout, for which a link may hold up what is said before the node
-/// counts as lost.
+/// What a node may take to stop its workers, beyond the time that it has announced: its own time
+/// until it gives them up, and a heartbeat timeout, because a link may delay messages that long
+/// before the node counts as lost.
 constexpr std::chrono::milliseconds stopping_reserve(std::chrono::milliseconds heartbeat_timeout) {
   return kKillTimeout + kSweepTimeout + heartbeat_timeout;
 }
@@ -76,7 +76,7 @@ class Rounds {
   /// Whether the node is in the round; while nodes gather, whether it would be in it.
   bool is_member(const Roster::Node& node) const;
   RoundView view() const;
-  /// What this node is told, which waits for a place in the round that runs.
+  /// The answer to this node, which waits for a place in the round that runs.
   Spare spare(const Roster::Node& node) const;
 
   /// Goes on when its time has come. Returns how the job ends, when it does now.
@@ -93,7 +93,7 @@ class Rounds {
 
   /// What a node hears that waits.
   Waiting waiting(TimePoint now) const;
-  /// The coordinator itself was stopped for so long, so nodes have more time.
+  /// The coordinator itself was stopped for that long, so nodes have more time.
   void postpone(Clock::duration slept) { stopping_ends_ += slept; }
   /// When something is due; nullopt: nothing is.
   std::optional<TimePoint> next_due(TimePoint now) const;
@@ -111,7 +111,7 @@ class Rounds {
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round
   int nodes_begun_ = 0;                      // that the last round had at its beginning
   TimePoint stopping_ends_;                  // nodes that have not stopped by then are dropped
-  /// How the round was told to stop.
+  /// How the round was asked to stop.
   enum class Manner { kInOrder, kKeeping, kAtOnce, kDiscarding } manner_ = Manner::kInOrder;
 };
 

@@ -14,7 +14,7 @@
 
 namespace ddprun {
 
-/// What is under way to reach one coordinator.
+/// An attempt to reach one coordinator, while it lasts.
 struct Search {
   Search(Endpoint where, Patience patience, Hello first, TellUser tell_user,
          std::shared_ptr<const TlsContext> secret)

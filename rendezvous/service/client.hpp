@@ -30,8 +30,8 @@ using TellUser = std::function<void(const std::string& line)>;
 /// Connects to the coordinator, says hello and waits for an answer that makes sense. It tries again
 /// as ConnectPlan says. With `tls`, a connection is one only when both ends have proven to have the
 /// secret. Errors: kTimeout, with a sentence about what the last attempt has found; kUnavailable,
-/// with such a sentence, when that was that nobody listens there; kDenied, at once, when the
-/// coordinator has another secret or none.
+/// with such a sentence, if that was refused; kDenied, at once, when the coordinator has another
+/// secret or none.
 asio::awaitable<Result<Reached>> reach(Endpoint coordinator, Patience patience, Hello hello,
                                        TellUser tell,
                                        std::shared_ptr<const TlsContext> tls = nullptr);
@@ -41,8 +41,9 @@ asio::awaitable<Result<Reached>> reach(Endpoint coordinator, Patience patience, 
 asio::awaitable<Result<std::shared_ptr<Channel>>> connect(
     Endpoint coordinator, Patience patience, std::shared_ptr<const TlsContext> tls = nullptr);
 
-/// Whose coordinator listens there, as it answers to one who wants to host `run_id`; nullopt when
-/// it answers as no coordinator does. It has `patience` for the answer. Errors: as reach().
+/// The Identity of the coordinator that listens there, asked for as a process that wants to host
+/// `run_id`; nullopt if the answer is not a coordinator's. It has `patience` for the answer.
+/// Errors: as reach().
 asio::awaitable<Result<std::optional<Identity>>> ask_who_is_at(
     Endpoint endpoint, std::string run_id, std::chrono::milliseconds patience,
     std::shared_ptr<const TlsContext> tls);

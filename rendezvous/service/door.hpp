@@ -1,8 +1,8 @@
 // Door decides how a server goes on with a peer, by the first byte that it sends.
 //
-// Without a secret agents and store clients are let in as they are. With one, TLS alone is: who
-// speaks anything else is told so where his protocol has words for it, and turned away. Who has
-// been turned away is in the log, but not more often than a GatedLog writes it.
+// Without a secret agents and store clients are let in as they are. With one, only TLS is: a peer
+// with another protocol is refused, with a reason if its protocol has words for one. A refused peer
+// is logged, but not more often than a GatedLog writes it.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>

@@ -22,7 +22,7 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-/// Agents may take so long to hear the verdict and go; then their connections are closed.
+/// Agents may take this long to hear the verdict and go; then their connections are closed.
 constexpr auto kGoodbyeTimeout = 60s;
 
 }  // namespace
@@ -122,7 +122,7 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
   try {
     step(FromPeer{peer, std::move(join), channel->address().to_string()});
     reason = co_await hear(peer, channel);
-  } catch (const std::exception& e) {  // out of memory, mostly: it costs this agent
+  } catch (const std::exception& e) {  // usually out of memory: it costs this agent
     reason = e.what();
   }
   gone_.say("agent at {} is gone: {}", channel->peer(), reason);

@@ -40,9 +40,8 @@ class Job : public std::enable_shared_from_this<Job> {
   /// Starts the clock, without which no timeout passes. To be called once.
   void start();
 
-  /// Gives the job's store a port of its own, any free one at `address`, which its workers are
-  /// told. To be called before the first agent joins. Errors: kUnavailable, which names the
-  /// address.
+  /// Gives the job's store a port of its own, any free one at `address`, which its workers get. To
+  /// be called before the first agent joins. Errors: kUnavailable, which names the address.
   Result<void> open_store(const asio::ip::address& address);
 
   /// Reaches other agents of the job with that from now on.

@@ -18,7 +18,7 @@ using asio::as_tuple;
 using asio::use_awaitable;
 using namespace std::chrono_literals;
 
-/// Somebody who is asked something has so long to answer.
+/// A peer has this long to answer a question.
 constexpr auto kAnswerTimeout = 1s;
 constexpr Patience kOnce{kAnswerTimeout, 0s, kAnswerTimeout};
 constexpr auto kQuestionTimeout = 2s;  // looking up a name cannot be given up

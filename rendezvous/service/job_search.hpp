@@ -40,13 +40,13 @@ class JobSearch : public std::enable_shared_from_this<JobSearch> {
   void probe(const Probe& order);
   /// Asks other places of the job who leads. Then LeadersFound.
   void ask(const AskLeaders& order);
-  /// Tells where the coordinator is to whoever may take himself for it. An announcement that takes
-  /// longer than the pause before the next one goes on in its place.
+  /// Announces where the coordinator is, to all nodes that may believe to be it. An announcement
+  /// that takes longer than the pause before the next one goes on in its place.
   void announce(const AnnounceLeader& order);
   /// Looks for a witness. A place that has not answered the last invitation yet is passed over.
   void invite(const InviteWitnesses& order);
 
-  /// Nothing is told any more.
+  /// Nothing is announced any more.
   void close() { closed_ = true; }
 
  private:

@@ -8,7 +8,7 @@ namespace ddprun {
 Newcomers::Place::Place(const Newcomers& newcomers, const asio::any_io_executor& executor)
     : time_{executor, newcomers.time_}, all_{newcomers.all_} {
   // Those that have to go leave the list when their coroutines end, so the first ones may have been
-  // told already: this tells as many as there are too many.
+  // asked already: this asks as many as there are too many.
   std::size_t too_many =
       all_->size() + 1 > newcomers.places_ ? all_->size() + 1 - newcomers.places_ : 0;
   for (auto oldest = all_->begin(); too_many > 0; ++oldest, --too_many)

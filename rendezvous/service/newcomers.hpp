@@ -19,7 +19,7 @@ class Newcomers {
   Newcomers(std::chrono::milliseconds time, std::size_t places)
       : time_{time}, places_{places}, all_{std::make_shared<OldestFirst>()} {}
 
-  /// One newcomer's place, which it has as long as this lives, though it may be told to go().
+  /// One newcomer's place, which it has as long as this lives, though go() may ask it to leave.
   class Place {
    public:
     Place(const Newcomers& newcomers, const asio::any_io_executor& executor);

@@ -109,7 +109,7 @@ void WitnessMachine::note_round(int round) {
   over_ = false;
 }
 
-/// When the coordinator is lost now, the next one is told how the job has ended.
+/// If the coordinator is lost now, the next one is informed how the job has ended.
 void WitnessMachine::end(const EndJob& how) {
   end_ = how;
   end_->held = false;

@@ -2,8 +2,8 @@
 //
 // Two nodes have no majority when one of them is lost. With a third vote they have: that of the
 // witness. It takes part as a node does that has no workers, so it joins, beats and promises like
-// one. But it calls nobody by itself: whoever coordinates the job, or wants to, comes to it. It
-// obeys one coordinator at a time, and sends others away while it hears that one.
+// one. But it connects to no other node: the coordinator and candidates come to it. It obeys one
+// coordinator at a time, and sends others away while it hears that one.
 // docs/internals/succession.md, section "The witness".
 //
 // It keeps what it knows in memory. One that is started again, or has forgotten a job, has another
@@ -25,15 +25,14 @@
 
 namespace ddprun {
 
-/// Whoever owns the connections numbers them, and uses no number twice.
+/// The owner of the connections numbers them, and uses no number twice.
 using WitnessPeer = std::int64_t;
 
 /// Time that a candidate has to find enough votes. Then it may ask again, and so
 /// may others.
 inline constexpr std::chrono::milliseconds kWitnessPatience{1'000};
 
-/// A job of which nobody is here is forgotten after its join timeout, and after so long in any
-/// case.
+/// A job without connections is forgotten after its join timeout, but not before this time.
 inline constexpr std::chrono::milliseconds kWitnessKeeps{3'600'000};
 /// For so many heartbeat timeouts it tells of a coordinator that it hears no more.
 inline constexpr int kWitnessMemory = 2;
@@ -57,7 +56,7 @@ class WitnessMachine {
   /// Somebody has connected, and asks for the vote.
   std::vector<WitnessAction> invited(WitnessPeer by, const InviteWitness& invitation,
                                      TimePoint now);
-  /// One who has asked for the vote says something.
+  /// A message of a peer that has asked for the vote.
   std::vector<WitnessAction> told(WitnessPeer by, const CoordinatorMessage& message, TimePoint now);
   /// Its connection has ended.
   std::vector<WitnessAction> lost(WitnessPeer peer, TimePoint now);
@@ -66,9 +65,9 @@ class WitnessMachine {
   /// When the next tick() is due; nullopt: only peers can change anything.
   std::optional<TimePoint> next_tick() const;
 
-  /// Whose orders it obeys; none of a job that is over. When that one is lost, nodes of its round
-  /// have kWitnessMemory heartbeat timeouts to come for the vote. Then only the place is told where
-  /// it was, without an epoch.
+  /// Whose orders it obeys; none for a job that is over. When that one is lost, nodes of its round
+  /// have kWitnessMemory heartbeat timeouts to come for the vote. Then only its place is reported,
+  /// without an epoch.
   Leader leader(TimePoint now) const;
   /// Whether nobody can want its vote any more, so that the job may be forgotten.
   bool is_forgotten(TimePoint now) const;

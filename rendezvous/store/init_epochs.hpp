@@ -14,8 +14,8 @@
 // rest of the round: all later connections share the newest epoch, as they would share one space
 // in torch's own server.
 //
-// torch before 2.5 sends no PING, so its processes cannot be told apart. Its inits fill one epoch
-// after the other: when as many as the round has ranks have entered, the next one begins another.
+// torch before 2.5 sends no PING, so its processes look the same. Its inits fill one epoch after
+// the other: when as many as the round has ranks have entered, the next one begins another.
 //
 // Once every process has gone on from an epoch and no connection serves it, nobody can reach its
 // keys any more, and they may be erased.

@@ -94,8 +94,8 @@ class StoreServer {
   std::deque<Newcomer> newcomers_;  // in the order of their deadlines; some have validated since
   ClientId last_id_ = 0;
   bool turn_posted_ = false;  // take_turn() is in the event loop's queue
-  bool polling_ = false;      // a wait for the poll is under way
-  bool timer_runs_ = false;   // a wait for the first newcomer's deadline is under way
+  bool polling_ = false;      // a wait for the poll is pending
+  bool timer_runs_ = false;   // a wait for the first newcomer's deadline is pending
   GatedLog refused_{log::Level::kInfo};
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // handlers check it
 };

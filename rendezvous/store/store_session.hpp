@@ -2,7 +2,7 @@
 // of the Store, and their results into the bytes to send. Requests and replies are those of torch's
 // TCPStore: see store_protocol.hpp.
 //
-// It is passive: it has no socket and no clock. It is told what was received(), and its output() is
+// It is passive: it has no socket and no clock. received() takes the input, and its output() is
 // sent. An error means that the connection must be closed, and says why in a sentence. After any
 // call the Store may hold clients whose wait has ended (Store::take_ready); the server calls
 // settle() of each.
@@ -38,7 +38,7 @@ struct StoreState {
 
 class StoreSession {
  public:
-  /// A client that has not sent anything. Its processes are told apart by `address`.
+  /// A client that has not sent anything. `address` distinguishes its processes.
   StoreSession(ClientId id, std::string address, StoreState& state);
 
   /// Serves the next bytes of the stream. Whole requests are served where they are; only the rest
@@ -47,7 +47,7 @@ class StoreSession {
   Result<void> received(std::string_view bytes);
 
   /// Whether part of a request is there. Then the next bytes are better read into buffer() right
-  /// away, and received() is told only how many they are.
+  /// away, and received() takes only their number.
   bool request_begun() const { return !inbox_.unread().empty(); }
   std::span<char> buffer() { return inbox_.buffer(scanner_.missing()); }
   Result<void> received(std::size_t bytes);

@@ -65,8 +65,8 @@ void Channel::frames_wait() {
   });
 }
 
-/// Nobody above would know what to do without memory, so it costs this peer its connection, and
-/// the reader of the connection hears of that.
+/// No caller could do anything without memory, so this peer loses its connection, and the
+/// connection's reader gets the error.
 void Channel::write_next() try {
   if (!tls_ || tls_->established()) {
     sending_.swap(outbox_);
@@ -156,7 +156,7 @@ std::string_view Channel::read_available(std::span<char> into) {
 }
 
 /// Takes what has arrived. The buffer takes memory only during the call, because a coordinator has
-/// thousands of agents that are mostly silent.
+/// thousands of agents that are usually silent.
 void Channel::take_available() {
   std::array<char, kReadBytes> buffer;
   const std::string_view bytes = read_available(buffer);

@@ -2,8 +2,8 @@
 // directions, each with a limit, and between the lines the frames of a tunnel; all of it inside TLS
 // where the job has a secret.
 //
-// The coroutine that reads a Channel shares it with whoever sends; it never outlives its
-// io_context. messages.hpp knows what the lines mean, and a TunnelEnd what the frames mean.
+// The coroutine that reads a Channel shares it with its senders; it never outlives its io_context.
+// messages.hpp knows what the lines mean, and a TunnelEnd what the frames mean.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -30,7 +30,7 @@ class HandshakePool;
 /// So many bytes of lines may wait behind those that are being written.
 inline constexpr std::size_t kOutboxBytesMax = 4 * 1024 * 1024;
 
-/// The last lines to a peer may take so long.
+/// The last lines to a peer may take this long.
 inline constexpr std::chrono::seconds kLastWordsTimeout{10};
 
 /// One end of a tunnel: it takes the frames that a channel receives, and has frames to send.
@@ -133,7 +133,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
   std::string inbox_;  // the beginning of a line or a frame that has not all come
   std::size_t line_bytes_max_ = kLineBytesMax;
   std::size_t line_searched_ = 0;  // so many bytes of that line have no newline
-  std::list<std::string> lines_;   // a list takes no memory while it is empty, which is mostly
+  std::list<std::string> lines_;   // a list takes no memory while it is empty, the usual case
   std::optional<Error> broken_;    // why nothing that follows in the stream makes sense
 
   std::string outbox_;                              // the lines that are queued

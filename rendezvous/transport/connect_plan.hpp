@@ -1,6 +1,6 @@
-// ConnectPlan decides how long somebody goes on trying to reach the coordinator, how long the
-// pauses between attempts are, and when the user is told that it takes so long. Pure: who connects
-// tells it how each attempt ended, and when.
+// ConnectPlan decides how long to try to reach the coordinator, how long the pauses between
+// attempts are, and when to tell the user that it takes long. Pure: the caller reports how each
+// attempt ended, and when.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace ddprun {
 /// How long to go on trying.
 struct Patience {
   std::chrono::milliseconds any{};          // whatever the reason
-  std::chrono::milliseconds refused{};      // while the host is there and nobody listens
+  std::chrono::milliseconds refused{};      // while the host is there and refuses connections
   std::chrono::milliseconds answer{5'000};  // for the first word of who listens, in each attempt
   bool operator==(const Patience&) const = default;
 };
@@ -27,7 +27,7 @@ struct Patience {
 /// An attempt that did not reach the coordinator.
 struct FailedAttempt {
   enum class Why {
-    kRefused,     // the host is there, and nobody listens
+    kRefused,     // the host is there, and no process listens
     kUnresolved,  // its name has no address
     kNoAnswer,    // nothing came back in time, or there is no way to the host
     kSilent,      // somebody listens, and says nothing
@@ -58,13 +58,13 @@ class ConnectPlan {
   static constexpr std::chrono::milliseconds pause_number(std::size_t others) {
     return std::min(kFirstPause * (1 << std::min<std::size_t>(others, 7)), kLongestPause);
   }
-  /// A process that is ending may still take connections for a moment, and ends them. So whoever
-  /// hangs up is tried again so often, without any patience: it may be gone then.
+  /// A process that is ending may still take connections for a moment, and ends them. So a peer
+  /// that hangs up is tried again this often, without any patience: it may be gone then.
   static constexpr int kHangUpsMax = 3;
   /// An attempt to connect that the network does not answer has failed after that. A fresh one may
   /// be answered at once, where the system would have repeated the lost packet only much later.
   static constexpr std::chrono::milliseconds kConnectTimeout{3'000};
-  /// The user is told first after that, and then in such intervals.
+  /// The first note to the user comes after this time, and further ones at such intervals.
   static constexpr std::chrono::milliseconds kFirstNote{2'000};
   static constexpr std::chrono::milliseconds kNoteInterval{30'000};
 
@@ -79,11 +79,11 @@ class ConnectPlan {
   TimePoint answered_by(TimePoint now) const;
 
   /// How long to wait before the next attempt; nullopt: there is no next one, because it would
-  /// begin after the patience has ended. Each pause is twice the last one, up to kLongestPause.
-  /// Whatever is no refusal begins the patience with refusals anew. See also kHangUpsMax.
+  /// begin after the patience has ended. Each pause is twice the last one, up to kLongestPause. Any
+  /// other outcome than a refusal restarts the patience with refusals. See also kHangUpsMax.
   std::optional<std::chrono::milliseconds> pause_after(FailedAttempt::Why why, TimePoint now);
 
-  /// When the user is to be told that the coordinator is not reached yet.
+  /// When the user gets the next note that the coordinator is not reached yet.
   TimePoint note_due() const { return note_due_; }
 
   /// Returns what to tell at `now`, where `last` is how the last attempt ended. The next note is

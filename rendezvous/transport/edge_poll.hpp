@@ -42,7 +42,7 @@ class EdgePoll {
                     std::forward<Handler>(handler));
   }
 
-  /// Ends the wait that is under way, if one is.
+  /// Ends the pending wait, if there is one.
   void cancel();
 
  private:

@@ -1,5 +1,5 @@
-// Secret: what the nodes of a job have in common and nobody else has. Whoever has it can join the
-// job, so it is never printed, logged, or put on a command line. Pure.
+// Secret: what only the nodes of a job know. A process that knows it can join the job, so it is
+// never printed, logged, or put on a command line. Pure.
 #pragma once
 
 #include <array>

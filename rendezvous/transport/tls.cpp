@@ -261,7 +261,7 @@ Result<void> TlsSession::go_on() {
   return {};
 }
 
-/// Returns nothing when more has to be fed, and otherwise why the session has come to its end.
+/// Returns nothing if more input is needed, and otherwise why the session has ended.
 Result<void> TlsSession::failed(int result) {
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_READ:

@@ -3,7 +3,7 @@
 // who learns the secret later cannot read what was recorded before). OpenSSL does it.
 //
 // There are no certificates, no tickets, no data before the handshake has ended, and one cipher:
-// each connection proves the key anew, and what was recorded from another one opens nothing.
+// each connection proves the key again, and a recording of another one opens nothing.
 //
 // A TlsSession does no input and no output. A Channel gives it the bytes of its socket and takes
 // from it those to send.

@@ -27,7 +27,7 @@ namespace ddprun {
 
 /// Limits how much of the agent's memory and descriptors the workers of its node may take.
 struct TunnelLimits {
-  std::size_t clients_max = kTunnelClientsMax;  // whoever connects beyond it is closed
+  std::size_t clients_max = kTunnelClientsMax;  // further connections are closed
   /// All workers together may leave so many bytes of replies unread. A worker that has more coming
   /// beyond it is closed.
   std::size_t unread_bytes_max = std::size_t{64} << 20;
@@ -90,7 +90,7 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
   TunnelOutbox outbox_;
   TunnelClientId last_number_ = 0;
   std::size_t unread_bytes_ = 0;  // all clients together
-  bool polling_ = false;          // a wait for the poll is under way
+  bool polling_ = false;          // a wait for the poll is pending
   GatedLog closed_{log::Level::kWarning};
 };
 

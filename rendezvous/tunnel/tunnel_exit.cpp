@@ -83,7 +83,7 @@ void TunnelExit::say(const TunnelFrame& frame) {
   agent_->frames_wait();
 }
 
-// The agent's port belongs to the address, so that two nodes behind one address are told apart.
+// The agent's port belongs to the address, so that it distinguishes two nodes behind one address.
 TunnelExit::Client::Client(TunnelExit& tunnel, TunnelClientId number, ClientId id,
                            StoreState& state)
     : StoreConnection{id, tunnel.agent_->peer(), state}, tunnel_{tunnel}, number_{number} {}

@@ -44,7 +44,7 @@ class TunnelExit : public TunnelEnd {
 
     /// Notes that so many bytes have come. Errors: kInvalid when there was no credit for them.
     Result<void> expects(std::size_t bytes) { return window_.received(bytes); }
-    /// So many more bytes may be sent to it. Errors: kInvalid when they were not under way.
+    /// This many more bytes may be sent to it. Errors: kInvalid when fewer were unacknowledged.
     Result<void> granted(std::size_t bytes);
 
     /// Appends its next bytes to `out`, as a frame. Returns whether it has more to send.

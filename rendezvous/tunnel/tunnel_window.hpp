@@ -1,4 +1,4 @@
-// TunnelWindow limits how many bytes of one client may be under way in each direction.
+// TunnelWindow limits how many bytes of one client may be unacknowledged in each direction.
 //
 // A side sends no more than the other has granted as credit. So what waits at the other side has a
 // limit, and a client that does not read holds nobody else up. This is HTTP/2's flow control for
@@ -25,8 +25,8 @@ class TunnelWindow {
   /// So many bytes, no more than credit(), have been sent.
   void sent(std::size_t bytes) { credit_ -= bytes; }
 
-  /// The other side has dealt with so many bytes, and as many more may be sent. Errors: kInvalid
-  /// when so many were not under way.
+  /// The other side has dealt with that many bytes, and as many more may be sent. Errors: kInvalid
+  /// when fewer were unacknowledged.
   Result<void> granted(std::size_t bytes) {
     if (bytes == 0 || bytes > kTunnelWindowBytes - credit_)
       return Error{Error::Kind::kInvalid,
@@ -44,9 +44,9 @@ class TunnelWindow {
     return {};
   }
 
-  /// So many of the bytes that have come have been dealt with. Returns the credit to grant to the
-  /// other side now, mostly 0: credit comes for a quarter of the window at once, so that small
-  /// requests cost no frames.
+  /// That many of the received bytes have been dealt with. Returns the credit to grant to the other
+  /// side now, usually 0: credit comes for a quarter of the window at once, so that small requests
+  /// cost no frames.
   std::uint32_t dealt_with(std::size_t bytes) {
     owed_ += bytes;
     if (owed_ < kTunnelWindowBytes / 4) return 0;

@@ -13,7 +13,7 @@ namespace ddprun {
 /// nodes and whatever else differs from one attempt to the next.
 std::string fingerprint_of(const WorkerEnd& end);
 
-/// Returns a hang as the end of those who are missing, else of all who wait. The end has no times.
+/// Returns a hang as the end of the missing ranks, else of all that wait. The end has no times.
 WorkerEnd end_of(const HangReport& hang);
 
 /// Returns the end as a cause, on a node of that name.

@@ -95,7 +95,7 @@ const Traceback* last_of(const std::vector<Traceback>& all, Crash::Source source
 
 std::optional<Crash> find_crash(std::string_view text, const ExitStatus& status,
                                 const WrittenLate& written_late) {
-  if (status.signal == SIGKILL) return std::nullopt;  // whoever sent it did not ask for words
+  if (status.signal == SIGKILL) return std::nullopt;  // the sender did not ask for words
   const std::vector<TextLine> lines = text_lines(text);
   const std::vector<Traceback> tracebacks = find_tracebacks(lines);
   const std::vector<Traceback> natives = find_native_crashes(lines);

@@ -16,15 +16,15 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kRoundsRemembered = 1000;
-/// A process closes its connections so long before it is gone, at most: tearing a large program
+/// A process closes its connections at most this long before it is gone: tearing a large program
 /// down takes seconds on a machine that has much to do.
 constexpr std::int64_t kBefore = 10'000'000;  // microseconds
-/// A worker that lost a connection so long after it was closed has lost another one.
+/// A worker that lost a connection this long after it was closed has lost another one.
 constexpr std::int64_t kLongBefore = 60'000'000;
 
-/// A node's end is a cause of its own; so is a worker's that does not follow from another one. Only
-/// where there is neither, the rest is looked at. Who was ended by a signal of somebody else is
-/// more likely the first than who lost a connection.
+/// A node's end is a cause of its own; so is a worker's that does not follow from another one. The
+/// rest is looked at only if there is neither. A worker ended by a signal from elsewhere is more
+/// likely the first than one that lost a connection.
 int order_of(const WorkerEnd& end) {
   if (end.blame == Blame::kFollows) return end.consequence == Consequence::kForeignSignal ? 2 : 3;
   return end.blame >= Blame::kStopped ? 4 : static_cast<int>(end.blame);
@@ -48,7 +48,7 @@ void Inquest::seat(const NodeId& node, const std::string& host, int first_rank, 
   seats_[node] = {host, format_number_list(ranks_from(first_rank, workers))};
 }
 
-/// The end is told again with all others of the node, unless the node is lost before.
+/// The end is reported again with all others of the node, unless the node is lost before.
 void Inquest::failed(const NodeId& node, const WorkerFailed& report) {
   const auto seat = seats_.find(node);
   if (report.round != round_ || seat == seats_.end()) return;
@@ -95,8 +95,8 @@ bool Inquest::is_part_of(const Suspect& other, const Suspect& first) {
   return own && fingerprint_of(other.end) == fingerprint_of(first.end);
 }
 
-/// Whether the other end is to be told as a cause of its own beside the first. Of a worker that was
-/// told to end and of whose crash only the signal is known, the signal may come from tearing down.
+/// Whether the other end is to be reported as a cause of its own beside the first. If a worker was
+/// asked to end and only the signal of its crash is known, that may come from tearing down.
 bool Inquest::is_cause_beside(const Suspect& other, const Suspect& first) {
   if (first.end.kind == FailureKind::kHang) return false;
   if (other.end.blame == Blame::kOwn) return true;

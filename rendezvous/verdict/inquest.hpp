@@ -38,7 +38,7 @@ class Inquest {
   void failed(const NodeId& node, const WorkerFailed& report);
   /// All of the node's workers have ended, not all of them well.
   void ended(const NodeId& node, const WorkersEnded& report);
-  /// The node is gone, and was heard for the last time at `since`. `in_order`: it was told to go.
+  /// The node is gone, and was heard for the last time at `since`. `in_order`: it left on request.
   void lost(const NodeId& node, const std::string& reason, TimePoint since, bool in_order);
   /// The round is stopped because its workers hang.
   void hung(const HangReport& report);
@@ -55,7 +55,7 @@ class Inquest {
   /// The failure of the cause that was decided last, with all that is known of it, for EndJob.
   std::optional<WorkerFailure> failure_of_cause() const { return failure_; }
   /// The node, by its host's name, on which all ranks of that cause were; "": no node alone is to
-  /// blame: the round had but one, that one was told to go, or its workers' ends follow from
+  /// blame: the round had but one, that one left on request, or its workers' ends follow from
   /// others'.
   const std::string& host_of_cause() const { return host_of_cause_; }
 
@@ -65,7 +65,7 @@ class Inquest {
     NodeId node;
     std::string host;
     bool lost = false;      // it is a node
-    bool in_order = false;  // that was told to go
+    bool in_order = false;  // it left on request
   };
   struct Seat {
     std::string host;

@@ -79,8 +79,8 @@ bool is_long_past(const EndClues& clues, const Seen& seen) {
 }
 
 std::optional<Seen> seen_by(const EndClues& clues) {
-  // A worker that was told to end is read as one that ends with an exception: it may have been
-  // tearing itself down when it was told.
+  // A worker that got our signal is read as one that ends with an exception: it may have been
+  // tearing itself down by then.
   const bool by_us = clues.told && is_one_of(clues.status.signal, kOurs);
   const ExitStatus status = by_us ? ExitStatus{.code = 2} : clues.status;
   auto written = seen_in(clues.err, status, clues.ended);
@@ -132,7 +132,7 @@ int signal_of(const ExitStatus& status) {
   return status.signal != 0 ? status.signal : std::max(0, status.code - kShellSignal);
 }
 
-/// Somebody else asked it to end, or whoever it wrote to is gone.
+/// Another process asked it to end, or the reader of its output is gone.
 bool is_sent_by_others(const ExitStatus& status) {
   return is_one_of(signal_of(status), {SIGTERM, SIGHUP, SIGINT, SIGPIPE});
 }
@@ -188,8 +188,8 @@ class Judge {
   }
 
  private:
-  /// A program that ends well has perhaps printed an exception at its end, and nobody was told: it
-  /// caught it, or a shell's pipe has lost the code. That counts where others lose this worker.
+  /// A program that ends well may have printed an exception at its end without failing: it caught
+  /// it, or a shell's pipe has lost the code. That counts if others lose this worker.
   void note_swallowed() {
     if (!seen_ || seen_->crash.source != Crash::Source::kPython) return;
     if (consequence_of(seen_->crash) != Consequence::kNone) return;
@@ -250,7 +250,7 @@ class Judge {
     return clues_.status.signal != 0 ? Consequence::kNone : consequence_in(end_.says);
   }
 
-  /// Whether what it wrote before it was told shows that it was ending already.
+  /// Whether what it wrote before our signal shows that it was ending already.
   bool failed_before_told() const {
     if (end_.kind == FailureKind::kOutOfMemory || !clues_.timer.empty()) return true;
     if (seen_ && seen_->crash.logged && !seen_->crash.uncaught) return false;

@@ -18,7 +18,7 @@ struct EndClues {
   bool started = true;    // there was a process
   TimePoint ended;        // when it was gone
   bool told = false;      // ddprun had told it to end, and it was alive then
-  TimePoint told_at;      // means something when it was told
+  TimePoint told_at;      // has a meaning if `told` is set
   std::string message;    // the exception's that it recorded; "": it did not
   std::string traceback;  // that exception's
   StreamEnd err;
@@ -28,7 +28,7 @@ struct EndClues {
       timer;  // "its timer 'x' expired after 2 s", because of which it got a signal; else ""
 };
 
-/// A traceback so long before the worker ended, or ddprun stopped it, does not belong to its end:
+/// A traceback this long before the worker ended, or ddprun stopped it, does not belong to its end:
 /// the worker had caught it, and went on. Tearing down a large program takes seconds.
 inline constexpr std::chrono::seconds kTearDownMax{10};
 

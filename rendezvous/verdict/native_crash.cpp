@@ -115,8 +115,8 @@ std::optional<Frame> faulthandler_frame(std::string_view line) {
 }
 
 /// Reads the stacks of threads from `found.end` on: the frames of the thread that met the error,
-/// which is called the current one. Others are passed over. Where the current one is none of
-/// Python's, or none is called so, the last stack counts, which is the main thread's.
+/// which is called the current one. Others are passed over. If the current one is none of Python's,
+/// or none is called so, the last stack counts, which is the main thread's.
 void read_stacks(const Lines& lines, Found& found) {
   bool current = false;
   std::vector<Frame> last;

@@ -16,8 +16,8 @@ struct FoldedStacks {
   bool missing = false;
 };
 
-/// Workers of whom the same is said become one group. Those with a rank of `missing` come first,
-/// then those of few ranks, because they are the odd ones.
+/// Workers in the same state become one group. Those with a rank of `missing` come first, then
+/// small groups, because these are the exceptions.
 std::vector<FoldedStacks> fold_answers(const std::vector<StackGroup>& answers,
                                        const RankList& missing);
 

@@ -83,7 +83,8 @@ class Suspecting {
     for (const Place& place : places) waiting.insert(place.waiting.begin(), place.waiting.end());
     if (waiting.empty()) return std::nullopt;
     std::vector<WaitingRanks> waits = waits_of(places);
-    // Those who wait elsewhere are held up themselves, so whoever waits for nothing is to blame.
+    // Ranks that wait elsewhere are held up themselves, so those that wait for nothing are to
+    // blame.
     for (Place& place : places) {
       std::erase_if(place.missing, [&](int rank) { return waiting.contains(rank); });
       if (place.missing.empty()) continue;
@@ -152,8 +153,8 @@ class Suspecting {
     return stuck;
   }
 
-  /// Those who have not entered the collective for which others wait. Who has never been in a group
-  /// may not belong to it, unless it is the group of all.
+  /// Ranks that have not entered the collective for which others wait. A rank that has never been
+  /// in a group may not belong to it, unless it is the group of all.
   Ranks missing_in(const Place& place) const {
     Ranks missing;
     for (int rank = 0; rank < book_.world_size(); ++rank) {
@@ -165,7 +166,7 @@ class Suspecting {
     return missing;
   }
 
-  /// Whoever waits in the store waits for somebody who does not.
+  /// A rank that waits in the store waits for one that does not.
   std::optional<Place> store() const {
     Place place;
     for (const auto& [rank, known] : book_.ranks())
@@ -180,9 +181,9 @@ class Suspecting {
     return place;
   }
 
-  /// Nobody waits for anybody, and still nothing is done. That needs workers whom one sees sleep.
-  /// Who computes may do so for long without a word: it counts only where the user has said how
-  /// long, and when it has told of progress before.
+  /// No rank waits for another, and still nothing is done. That needs workers that are seen to
+  /// sleep. A worker that computes may do so for long without a report: it counts only if the user
+  /// has set a time, and if it has reported progress before.
   std::optional<Suspicion> nobody_goes_on() const {
     Place place;
     int ended = 0;

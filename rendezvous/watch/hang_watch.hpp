@@ -26,8 +26,8 @@ inline constexpr int kPausesPerTimeout = 10;
 /// Where the timeout is learned, those who wait for a worker that computes have more patience: rank
 /// 0 may evaluate or save alone for minutes.
 inline constexpr int kPatienceWithBusy = 3;
-/// A worker that computes may still be on its way to the first process group: it has so long, where
-/// it has not used up 10 s of CPU before, in which all others have started as well.
+/// A worker that computes may still be on its way to the first process group: it has this time, or
+/// 10 s of CPU if it uses these up earlier, in which all others have started as well.
 inline constexpr std::chrono::milliseconds kStartPatience{120'000};
 
 /// Some who wait in one place for others, who are not there.

@@ -38,15 +38,15 @@ bool is_exiting(const StackGroup& group) {
 bool has_failed(const StackGroup& group) {
   return group.held_up == HeldUp::kFailed || group.held_up == HeldUp::kGaveUp;
 }
-/// It has waited in vain, and has failed or is about to. Who has failed otherwise may have come too
-/// late, and lost those who gave up.
+/// It has waited in vain, and has failed or is about to. A rank that has failed otherwise may have
+/// come too late, and lost those that gave up.
 bool gives_up(const StackGroup& group) {
   return group.held_up == HeldUp::kGaveUp || is_exiting(group);
 }
 
 bool has_given_up(const Suspicion& why) { return why.gave_up != GaveUp::kNobody; }
 
-/// Those whose stacks show that they wait for others, where nothing else has shown it. Who has
+/// Ranks whose stacks show that they wait for others, if nothing else has shown it. A rank that has
 /// failed since one of them gave up has given up as well.
 void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
   if (why.kind != HangReport::Kind::kNoProgress) return;
@@ -56,7 +56,8 @@ void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
   if (waiting.empty()) return;
   RankList missing =
       without(has_given_up(why) ? ranks_of(groups, is_elsewhere) : why.missing, waiting);
-  // A rank that exits while others give up has mostly given up, too, unless nobody else is missing.
+  // A rank that exits while others give up has usually given up, too, unless no other rank is
+  // missing.
   const RankList gone = has_given_up(why) ? ranks_of(groups, is_exiting) : RankList{};
   if (RankList rest = without(missing, gone); !rest.empty() && rest.size() < missing.size()) {
     missing = std::move(rest);
@@ -86,9 +87,9 @@ void tell_given_up_later(Suspicion& why, const std::vector<StackGroup>& later) {
   why.missing = staying;
 }
 
-/// A stopped rank waits for nobody, and tells nothing any more: its counters are those of the last
-/// look, which may have seen it in a collective that is done by now. Where all who are missing wait
-/// themselves, in an operation before, they wait for who is stopped.
+/// A stopped rank waits for no other, and reports nothing any more: its counters are those of the
+/// last look, which may have seen it in a collective that is done by now. If all missing ranks wait
+/// themselves, in an earlier operation, they wait for the stopped one.
 void tell_missing_by_stop(Suspicion& why, const std::vector<StackGroup>& groups) {
   const RankList still = ranks_of(groups, is_stopped);
   if (still.empty()) return;

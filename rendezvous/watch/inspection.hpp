@@ -41,9 +41,9 @@ class Inspection {
   /// Whether every node has answered.
   bool complete() const { return phase_ != Phase::kPausing && waiting_for_.empty(); }
 
-  /// The report, from the answers so far. Workers that do the same are in one group, those who are
-  /// missing come first. Where nobody was known to wait, the stacks tell who does. After a second
-  /// look the stacks are those of the first one.
+  /// The report, from the answers so far. Workers that do the same are in one group; missing ones
+  /// come first. If no rank was known to wait, the stacks show which do. After a second look the
+  /// stacks are those of the first one.
   HangReport report() const;
 
  private:

@@ -23,17 +23,17 @@ class ProgressBook {
   /// Forgets all and begins a round of so many workers.
   void begin_round(int world_size, TimePoint now);
 
-  /// Notes what was told at `now`. Ranks that are not in the round are passed over.
+  /// Notes a report that came at `now`. Ranks that are not in the round are passed over.
   void take(const RankProgress& told, TimePoint now);
 
-  /// Returns what was told of a rank; nullptr when nothing was.
+  /// Returns the last report of a rank; nullptr if there is none.
   const Rank* find(int rank) const;
 
-  /// The last collective of that group that the rank has entered, as far as it was told; nullopt:
-  /// it is not known to belong to the group.
+  /// The last collective of that group that the rank has entered, as far as it was reported;
+  /// nullopt: it is not known to belong to the group.
   std::optional<std::int64_t> entered(int rank, const std::string& group) const;
 
-  /// All that were told of, by rank.
+  /// All reported ranks.
   const std::map<int, Rank>& ranks() const { return ranks_; }
   int world_size() const { return world_size_; }
   TimePoint began() const { return began_; }

@@ -31,27 +31,27 @@ struct Advance {
 
 class RestartClock {
  public:
-  /// A restart is told without a first step when none comes for so long after the workers' start: a
-  /// training may need minutes for it, and many do not tell their steps.
+  /// A restart is reported without a first step if none comes within this time after the workers'
+  /// start: a training may need minutes for it, and many do not report their steps.
   static constexpr std::chrono::seconds kFirstStepPatience{10};
 
   explicit RestartClock(TimePoint begun) : begun_{begun} {}
 
-  /// Why a round is told to stop.
+  /// Why a round is asked to stop.
   struct Stop {
     int round = 0;
     std::string reason;
     bool in_place = false;             // workers that can stay do
     bool nobody_lost = false;          // they only take others in
-    Clock::duration noticed_after{0};  // so long before that had happened
+    Clock::duration noticed_after{0};  // time since that had happened
   };
   void stop_ordered(const Stop& why, TimePoint now);
 
-  /// Those that could stay are started anew after all.
+  /// Workers that could stay are restarted after all.
   void nobody_stays() {
     if (restart_) restart_->times.in_place = false;
   }
-  /// Nothing of the round that was told to stop is alive any more.
+  /// Nothing is alive any more of the round that was asked to stop.
   void stopped(TimePoint now);
 
   /// A round begins on so many nodes that will tell when they have started their workers.
@@ -60,7 +60,7 @@ class RestartClock {
   /// One of these nodes has started its workers.
   void started(TimePoint now);
 
-  /// A worker of the round went on, which may be heard when the round has been told to stop.
+  /// A worker of the round went on. This may arrive when the round was already asked to stop.
   void progressed(Advance seen);
   /// Whether a round runs, and was not told to stop.
   bool runs() const { return round_ && !round_->ended; }
@@ -84,7 +84,7 @@ class RestartClock {
  private:
   using Step = Advance::Step;
 
-  /// What was told of the steps of a round.
+  /// What was reported of the steps of a round.
   struct Steps {
     std::optional<Step> first, last;  // `last` is the greatest
     bool first_is_told = false;       // and not only what was seen first
@@ -98,7 +98,7 @@ class RestartClock {
     bool at_least = false;
   };
 
-  /// A restart: under way until it has its round, and then until it was told.
+  /// A restart: in progress until it has its round, and then until it was reported.
   struct Restart {
     RestartTimes times;
     TimePoint failed, ordered;
@@ -116,7 +116,7 @@ class RestartClock {
     int starting = 0;                  // nodes that have not told yet that their workers run
     std::optional<TimePoint> started;  // all of them
     std::optional<TimePoint> moved;    // the first sign of progress
-    std::optional<TimePoint> ended;    // it was told to stop, because of what happened then
+    std::optional<TimePoint> ended;    // when it was asked to stop, because of what happened then
     bool ends_startup = false;         // the job's first sign of progress was in it
     Steps steps;
     /// Workers that have stayed run at once, and do not wait for those that are started.
@@ -137,7 +137,7 @@ class RestartClock {
 
   TimePoint begun_;
   std::optional<Round> round_;
-  std::optional<Restart> restart_;  // that is under way
+  std::optional<Restart> restart_;  // the current one
   Steps before_;                    // in the last round before this one which told any
   std::vector<RestartTimes> restarts_;
   std::optional<RestartTimes> cut_short_;  // a restart that was not told when its round was over

@@ -1,8 +1,8 @@
-// RoundDump: what all workers of the running round do at this moment, for whoever asks.
+// RoundDump: what all workers of the running round do at this moment, on request.
 //
-// There is one dump at a time. Who asks while it is under way gets its answer, too, so that many
-// who ask are no more trouble for the workers than one. It knows nothing of hangs: an inspection
-// because of one has a number of its own, and goes on beside it.
+// There is one dump at a time. Requests that come meanwhile share its answer, so that many of them
+// trouble the workers no more than one. It knows nothing of hangs: an inspection because of one has
+// a number of its own, and goes on beside it.
 //
 // It is passive, as CoordinatorMachine is, which owns it.
 #pragma once
@@ -25,8 +25,8 @@
 
 namespace ddprun {
 
-/// Agents have so long to look at their workers, and a little longer until the dump is made of the
-/// answers that have come.
+/// Agents have this long to look at their workers, and a little longer until the dump is made of
+/// the answers that have come.
 inline constexpr std::chrono::milliseconds kDumpPatience{2'000};
 inline constexpr std::chrono::milliseconds kDumpTimeout{2'500};
 
@@ -60,12 +60,12 @@ class RoundDump {
   /// The node is gone: nobody waits for its answer any more.
   void forget(const NodeId& node) { waiting_for_.erase(node); }
 
-  /// When the dump is made of what has come; at once when all have answered. TimePoint::max() while
-  /// none is under way.
+  /// When the dump is made of what has come; at once when all have answered. TimePoint::max() if
+  /// none was requested.
   TimePoint due() const;
 
-  /// Ends the one that is under way, and returns what all workers did. `book` tells who belongs to
-  /// which group.
+  /// Ends the current one, and returns what all workers did. `book` knows the members of each
+  /// group.
   JobDump finish(const ProgressBook& book, TimePoint now);
 
   bool has_askers() const { return !askers_.empty(); }
@@ -75,7 +75,7 @@ class RoundDump {
  private:
   void tell_unheard(JobDump& dump) const;
 
-  int number_ = 0;  // the number of the dump that is under way; 0: none is
+  int number_ = 0;  // the number of the current dump; 0: there is none
   Seats seats_;
   std::set<NodeId> waiting_for_;
   TimePoint begun_;
@@ -83,9 +83,9 @@ class RoundDump {
   Askers askers_;
 };
 
-/// Where workers wait by their answers, and who has not reached it: a rank that belongs to the
-/// group, as `book` knows, and does not wait in it. Of the store, it is whoever waits nowhere.
-/// Waits with missing ranks come first.
+/// Where workers wait by their answers, and which ranks have not reached it: those that belong to
+/// the group, as `book` knows, and do not wait in it. For the store, those are all that wait
+/// nowhere. Waits with missing ranks come first.
 std::vector<DumpWait> find_waits(const std::vector<StackGroup>& answers, const ProgressBook& book);
 
 }  // namespace ddprun

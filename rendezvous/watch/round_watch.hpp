@@ -21,9 +21,10 @@
 
 namespace ddprun {
 
-/// Nodes have so long to say what their workers do; the report is made of what has come by then.
+/// Nodes have this long to say what their workers do; the report is made of what has come by then.
 inline constexpr std::chrono::milliseconds kInspectionTimeout{800};
-/// So long after somebody has given up to wait, others have failed who gave up at that time, too.
+/// The second look comes this long after a rank has given up to wait: others that gave up at that
+/// time have failed by then, too.
 inline constexpr std::chrono::milliseconds kSecondLookAfter{2'000};
 /// There is a look at the progress at least this often, and often enough for a short timeout.
 inline constexpr std::chrono::milliseconds kLooksEvery{1'000};
@@ -54,7 +55,7 @@ class RoundWatch {
   struct Over {
     std::chrono::milliseconds lasted;
   };
-  /// Looks when the time has come, and returns what is to be done; mostly nothing.
+  /// Looks when the time has come, and returns what is to be done; usually nothing.
   using Finding = std::variant<std::monostate, Ask, Found, Over>;
   Finding look(int round, TimePoint now);
 
@@ -70,7 +71,7 @@ class RoundWatch {
   std::optional<TimePoint> next_look() const { return due_; }
 
   const ProgressBook& progress() const { return book_; }
-  /// The hang that was told last, while it lasts.
+  /// The last hang that was reported, while it lasts.
   const std::optional<HangReport>& hang() const { return told_; }
 
  private:
@@ -84,8 +85,8 @@ class RoundWatch {
   std::set<NodeId> nodes_;
   int inspections_ = 0;  // so far
   std::optional<TimePoint> due_;
-  std::optional<Inspection> inspection_;  // that is under way
-  std::optional<Suspicion> suspicion_;    // that was told
+  std::optional<Inspection> inspection_;  // the current one
+  std::optional<Suspicion> suspicion_;    // the one that was reported
   std::optional<HangReport> told_;
   TimePoint told_at_;
 };
