@@ -51,7 +51,7 @@ Result<CommandLine> interpret_in(const Allocation& allocation, const Arguments& 
   auto start = step_start(allocation, arguments.settings, words);
   if (!start) return start.error();
   ClusterPlace place = batch_place(allocation);
-  if (*start) {  // a mistake in the command line is said here, once, rather than by every node
+  if (*start) {  // report a mistake in the command line here, once, rather than on every node
     place.nodes = (*start)->nodes;
     place.first_host = "localhost";
     place.port = kC10dPort;

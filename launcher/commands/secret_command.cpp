@@ -23,7 +23,7 @@ constexpr char kHelp[] =
     "\n"
     "Only you can read FILE afterwards.\n";
 
-/// The shell has made the file, mostly readable for all. It is still empty.
+/// The shell has made the file, usually readable for all. It is still empty.
 Result<void> keep_to_owner(int output) {
   struct stat what {};
   if (fstat(output, &what) != 0 || !S_ISREG(what.st_mode)) return {};

@@ -23,9 +23,8 @@ inline constexpr std::size_t kSecretFilesMax = 10'000;
 
 class SecretFolder {
  public:
-  /// Opens the folder and reads what is in it. Files that are no secrets are said in the log, once
-  /// for each state of theirs. Errors: kInvalid, when there is no folder, or others may write to
-  /// it.
+  /// Opens the folder and reads what is in it. Files that are no secrets are logged, once for each
+  /// state of theirs. Errors: kInvalid, when there is no folder, or others may write to it.
   static Result<SecretFolder> open(const std::string& path);
 
   /// Finds the key of that name. When there is none, it looks whether the folder has changed, and

@@ -100,7 +100,7 @@ std::string_view meant_command(std::string_view word) {
 
 const Subcommand* find_subcommand(std::string_view program, const std::vector<std::string>& words) {
   if (words.empty() || stands_in_for_torchrun(program)) return nullptr;
-  std::error_code unreadable;  // whoever runs the script will say so
+  std::error_code unreadable;  // the interpreter reports this
   if (words.front() == "help" && std::filesystem::exists("help", unreadable)) return nullptr;
   return command_named(words.front());
 }

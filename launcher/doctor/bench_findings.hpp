@@ -3,7 +3,7 @@
 //
 // There is no table of how fast things have to be. What is usual is the median of all, and what is
 // far below that is named. A healthy machine that is a little busy must not be, so the limits are
-// wide, and the launcher measures again before anything is said.
+// wide, and the launcher measures again before it reports anything.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ double own_time(const CpuSpeed& cpu) {
   return cpu.wall_ms > 0 ? std::min(cpu.cpu_ms / cpu.wall_ms, 1.0) : 1.0;
 }
 
-/// What it does in the time that it has for us, whoever takes the rest.
+/// What it does in its time for us, no matter what the rest is used for.
 double speed(const CpuSpeed& cpu) { return cpu.cpu_ms > 0 ? 1 / cpu.cpu_ms : 0; }
 
 std::vector<double> speeds_of(const NodeSpeeds& node, const std::string& kind) {

@@ -13,7 +13,7 @@
 
 namespace ddprun {
 
-/// All processes at one time.
+/// All processes at one moment.
 struct ProcessesLook {
   std::chrono::milliseconds at{0};  // since the machine was started
   std::vector<ProcessFacts> processes;

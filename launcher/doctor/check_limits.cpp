@@ -22,8 +22,8 @@ bool is_below(std::int64_t limit, std::int64_t needed) {
   return limit != kUnlimited && limit < needed;
 }
 
-/// A job starts its workers with the soft limit that it was started with, so that one counts. Where
-/// the hard one lets them, the user raises it without root.
+/// A job starts its workers with the soft limit that it was started with, so that one counts. Up to
+/// the hard one, the user can raise it without root.
 std::string more_open_files(std::int64_t hard) {
   if (is_below(hard, kOpenFilesWanted))
     return "raise nofile in /etc/security/limits.conf and log in again, LimitNOFILE= of the "

@@ -17,7 +17,7 @@ constexpr double kSlowNameMs = 1000;
 /// What the other nodes' resolvers make of a node's name.
 struct NameViews {
   std::vector<std::string> well, unknown, slow, silent;
-  std::map<std::string, std::vector<std::string>> wrong;  // by the addresses that they were told
+  std::map<std::string, std::vector<std::string>> wrong;  // by the addresses that they use
 };
 
 bool leads_to(const LookupReading& lookup, const NodeReading& node) {
@@ -65,7 +65,7 @@ std::vector<Trouble> troubles_of(const std::string& name, const NameViews& views
         {fmt::format("its name, '{}', takes long to look up on {}", name, list_text(who)),
          "each connection by name waits for that", kNameAdvice});
   }
-  // Where no node knows a name, jobs do without: ddprun tells the nodes addresses.
+  // If no node knows a name, jobs do not need it: ddprun gives the nodes addresses.
   if (!views.unknown.empty() && !views.well.empty())
     troubles.push_back({fmt::format("its name, '{}', is not known on {}, and on {} it is", name,
                                     list_text(views.unknown), list_text(views.well)),

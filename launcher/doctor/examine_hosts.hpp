@@ -20,9 +20,9 @@ struct HostsExamination {
   std::optional<Measurements> measured;
 };
 
-/// Asks all hosts at one time: what they read, what their clocks show, and whether they reach each
-/// other. `wish` is for all of them. A host that is this machine needs no way. With `bench`, it
-/// also measures how fast they and the ways between them are.
+/// Asks all hosts at the same time: what they read, what their clocks show, and whether they reach
+/// each other. `wish` is for all of them. A host that is this machine needs no connection. With
+/// `bench`, it also measures how fast they and the links between them are.
 HostsExamination examine_hosts(const std::vector<Host>& hosts, const HostReach& reach,
                                const Examine& wish, bool bench);
 

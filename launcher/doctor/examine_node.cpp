@@ -73,7 +73,7 @@ class LauncherLines {
   std::string inbox_;
 };
 
-/// Returns the address that ssh has come to, as long as other nodes can use it, else another one.
+/// Returns the address that ssh connected to, if other nodes can use it, else another one.
 std::string address_for_peers(const NodeReading& reading) {
   std::istringstream connection{own_variable("SSH_CONNECTION").value_or("")};
   std::string client, client_port, address;

@@ -143,7 +143,7 @@ class Questions {
     ask_gpus(kGpuTimeout);
     ask_names();
     ask_folders();
-    ask_script();  // this waits, so all others are under way
+    ask_script();  // this waits, so all others have started
     ask_python();
   }
 

@@ -1,5 +1,5 @@
-// Reads this node. Everything that may take long, or hang, is asked at one time, each in a process
-// of its own with a deadline.
+// Reads this node. Everything that may take long, or hang, is asked at the same time, each in a
+// process of its own with a deadline.
 #pragma once
 
 #include <string>

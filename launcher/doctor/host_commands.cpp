@@ -45,9 +45,9 @@ std::vector<std::string> node_command(const HostReach& reach, const Host& host) 
           "--node"};
 }
 
-/// A node takes SSH_CONNECTION for the connection by which ssh has come to it, and tells the others
-/// the address there. sshd sets it anew. srun, and a node that is this machine, would hand on the
-/// one of the user's login.
+/// A node takes SSH_CONNECTION for the connection of its own login, and gives the others the
+/// address there. sshd sets it for each login. srun, and a node that is this machine, would hand on
+/// that of the user's login.
 std::vector<std::string> without_own_login(std::vector<std::string> variables) {
   std::erase_if(variables,
                 [](const std::string& entry) { return entry.starts_with("SSH_CONNECTION="); });

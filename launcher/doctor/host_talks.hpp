@@ -1,5 +1,6 @@
-// HostTalks: programs that were started for several hosts, and a line of question and answer with
-// each at one time. What comes before the first answer is a greeting of the login, and is left out.
+// HostTalks: programs that were started for several hosts, with which lines of questions and
+// answers are exchanged at the same time. What comes before the first answer is a greeting of the
+// login, and is left out.
 #pragma once
 
 #include <sys/types.h>

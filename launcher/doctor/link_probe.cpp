@@ -93,8 +93,8 @@ struct Visit {
   asio::steady_timer deadline;
 };
 
-/// Sends so many bytes and takes them back. The time that they have begins anew with each that
-/// comes, so that a slow way is not taken for one that loses them.
+/// Sends that many bytes and takes them back. Each one that arrives restarts their deadline, so
+/// that a slow link does not look like one that loses them.
 asio::awaitable<boost::system::error_code> exchange(std::shared_ptr<Visit> visit, std::string bytes,
                                                     std::size_t back) {
   visit->wait_at_most(visit);
@@ -152,7 +152,7 @@ asio::awaitable<void> visit(const Peer& peer, const std::string& token,
   visit->socket.close(ignored);  // the deadline's handler holds it for a while
 }
 
-/// Each visit has a file, and all of them begin at one time if the system allows so many.
+/// Each visit has a file, and all of them begin at the same time if the system allows as many.
 rlim_t visits_at_one_time() {
   static_cast<void>(raise_file_limit("ddprun doctor", 0));
   rlimit files{};
@@ -201,7 +201,7 @@ Result<ChildServer> start_echo(const std::string& token) {
                     report_failure("answering another node"));
   };
   return start_child_server(kEchoTimeout, echo_one, [] {
-    static_cast<void>(raise_file_limit("ddprun doctor", 0));  // all nodes come at one time
+    static_cast<void>(raise_file_limit("ddprun doctor", 0));  // all nodes come at the same time
   });
 }
 

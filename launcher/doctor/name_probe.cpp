@@ -52,7 +52,7 @@ Descriptor send_question(const std::string& server) {
   return socket;
 }
 
-/// Whether an answer has come, and not the news that nobody listens there.
+/// Whether an answer has come, and not an error because no process listens there.
 bool has_answer(const Descriptor& socket) {
   std::array<char, 512> answer{};
   return ::recv(socket.number(), answer.data(), answer.size(), 0) > 0;

@@ -17,7 +17,7 @@ LookupReading look_up_address(const std::string& address);
 /// Returns the addresses of the name servers in the text of /etc/resolv.conf (resolv.conf(5)).
 std::vector<std::string> name_servers_in(const std::string& text);
 
-/// Asks all name servers at one time, each for 1 s. Any answer will do.
+/// Asks all name servers at the same time, each for 1 s. Any answer will do.
 std::vector<NameServerReading> ask_name_servers(const std::vector<std::string>& addresses);
 
 }  // namespace ddprun

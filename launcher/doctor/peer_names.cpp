@@ -23,7 +23,7 @@ constexpr auto kNamesTimeout = 3s;
 constexpr auto kChildTimeout = 14s;
 constexpr std::size_t kThreadsMax = 16;
 
-/// Names that several threads look up. Who waits for a dead server is left behind.
+/// Names that several threads look up. A thread that waits for a dead server is left behind.
 class Lookups : public std::enable_shared_from_this<Lookups> {
  public:
   explicit Lookups(std::vector<PeerNameReading> readings) : readings_{std::move(readings)} {}

@@ -114,7 +114,7 @@ Result<ClusterPlace> open_mpi_place(const EnvironmentLookup& environment) {
   if (!place) return place;
   place->run_id = text(environment, "PMIX_NAMESPACE");
   place->port = port_of(hash(place->run_id));
-  // The coordinator runs beside mpirun, because that is the one node of which all are told.
+  // The coordinator runs beside mpirun, because all nodes know that one.
   place->first_host = address_in_uri(text(environment, "OMPI_MCA_orte_hnp_uri"));
   place->first_host_is_rank_0 = false;
   return place;

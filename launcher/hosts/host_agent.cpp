@@ -54,7 +54,7 @@ Console::Framing framed_as(HostOutput::Stream stream) {
   };
 }
 
-/// Returns the address of this host that ssh has come to, because others can reach it, too. On the
+/// Returns the address of this host that ssh connected to, because others can reach it, too. On the
 /// launcher's own machine that is loopback, and the name of the host takes its place.
 std::string address_of_login() {
   std::istringstream connection{environment_here("SSH_CONNECTION").value_or("")};
@@ -115,7 +115,7 @@ class HostAgent {
                      error.message() + ")"};
   }
 
-  /// Returns the exit code, which the launcher has been told.
+  /// Returns the exit code, which the launcher has got.
   int run() {
     set_up_log(err_, std::nullopt);
     say(HostHello{kHostProtocol, DDPRUN_VERSION});

@@ -20,8 +20,8 @@ namespace ddprun {
 using ParseLaunch = Result<Launch> (*)(const std::vector<std::string>& arguments,
                                        const Surroundings& surroundings, const HostPlace& place);
 
-/// Carries out `ddprun agent`. Returns the job's exit code, which the launcher has been told.
-/// Errors: kInvalid, when it was not started by a launcher.
+/// Carries out `ddprun agent`. Returns the job's exit code, which the launcher has got. Errors:
+/// kInvalid, when it was not started by a launcher.
 Result<int> run_host_agent(const std::vector<std::string>& words, const Stage& stage,
                            ParseLaunch parse);
 

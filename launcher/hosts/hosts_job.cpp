@@ -84,7 +84,7 @@ class HostsInterpreter {
     return {};
   }
 
-  /// A mistake is told here once rather than by every host.
+  /// A mistake is reported here once rather than by every host.
   Result<void> check_values() {
     const auto shutdown = parse_seconds(settings_["shutdown-timeout"]);
     if (!shutdown) return shutdown.error();

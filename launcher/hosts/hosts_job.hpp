@@ -1,4 +1,4 @@
-// Reads a job on several hosts from the command line, and decides what every host is told. Pure.
+// Reads a job on several hosts from the command line, and decides what is sent to every host. Pure.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ bool names_hosts(const Settings& settings);
 /// something. Errors: kInvalid; kNotFound and kDenied for the hostfile.
 Result<HostsJob> hosts_job(const Arguments& arguments, const Surroundings& machine);
 
-/// Returns what the host of `order` is told.
+/// Returns what is sent to the host of `order`.
 HostStart start_of(const HostsJob& job, const StartAgent& order);
 
 /// Returns what --dry-run prints, the ssh command for each host.

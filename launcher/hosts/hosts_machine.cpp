@@ -105,7 +105,7 @@ void HostsMachine::ended(int host, const HostEnded& end, TimePoint now) {
     node.due = now + kLeaderDelay;
 }
 
-/// The others have been told the same. They may have to stop workers first.
+/// The others have got the same order. They may have to stop workers first.
 void HostsMachine::end_with(int code, TimePoint now) {
   if (!result_) result_ = code;
   if (!due_) due_ = now + rules_.shutdown_timeout + kStopReserve;
@@ -136,7 +136,7 @@ void HostsMachine::gone(const HostGone& event) {
                                                 event.status, event.last_words)});
 }
 
-/// From now on the job does without this host, whatever it does.
+/// From now on this host takes no part in the job, whatever it does.
 void HostsMachine::give_up(int host, const std::string& why) {
   Node& node = nodes_[host];
   node.due.reset();

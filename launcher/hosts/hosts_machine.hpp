@@ -87,7 +87,7 @@ class HostsMachine {
   struct Node {
     Phase phase = Phase::kWaiting;
     bool greeted = false;
-    bool lost = false;  // the job has to do without it
+    bool lost = false;  // it takes no part in the job any more
     std::optional<TimePoint> due;
   };
 

@@ -4,7 +4,7 @@ namespace ddprun {
 
 namespace {
 
-/// Beyond this number old notes are forgotten, and are shown again when they are said again.
+/// Beyond this number old notes are forgotten, and are shown again when they come again.
 constexpr std::size_t kNotesMax = 1000;
 
 }  // namespace

@@ -161,7 +161,7 @@ class HostsRun {
     co_await consoles_.err.writable();
   }
 
-  /// The hosts send each report of the job, whoever of them has found out what.
+  /// The hosts send each report of the job, whichever of them has found it.
   void take_report(int host, const std::string& text) {
     if (!machine_.takes_report_of(host)) return;
     auto report = parse_report(text);

@@ -21,9 +21,9 @@ struct Ssh {
 /// Cuts a text at blanks.
 std::vector<std::string> words_of(const std::string& text);
 
-/// Returns the argv that starts ddprun on `host` with the words `command`. OpenSSH is told not to
-/// ask for passwords, which nobody could answer on many hosts at once, and to notice a host that is
-/// gone; another program (that is not called ssh) gets the host and the command alone.
+/// Returns the argv that starts ddprun on `host` with the words `command`. OpenSSH gets options not
+/// to ask for passwords, which nobody could answer on many hosts at once, and to notice a host that
+/// is gone; another program (that is not called ssh) gets the host and the command alone.
 std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host,
                                      const std::string& command = "agent");
 

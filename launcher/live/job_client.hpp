@@ -42,7 +42,7 @@ Result<JobStatus> status_of_job(boost::asio::io_context& io, const std::vector<F
 Result<std::string> dump_of_job(boost::asio::io_context& io, const std::vector<FoundJob>& agents,
                                 bool as_json);
 
-/// Asks all jobs at one time. nullopt: that one does not answer.
+/// Asks all jobs at the same time. nullopt: that one does not answer.
 std::vector<std::optional<JobStatus>> status_of_jobs(boost::asio::io_context& io,
                                                      const std::vector<FoundJob>& jobs);
 

@@ -55,7 +55,7 @@ struct LogWish {
   std::size_t bytes = 16 * 1024;
 };
 
-/// Copies both streams of the worker at one time.
+/// Copies both streams of the worker at the same time.
 Result<void> copy_both(const Stage& stage, const FoundJob& job, const LogWish& wish) {
   Result<void> result;
   for (const bool err : {false, true}) {

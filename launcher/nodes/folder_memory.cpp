@@ -59,7 +59,7 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
     const auto perform = [held = shared_from_this(), task = std::move(task)] {
       try {
         task(*held);
-      } catch (const std::exception& failure) {  // out of memory, mostly
+      } catch (const std::exception& failure) {  // usually out of memory
         held->warn_once(failure.what());
       }
     };

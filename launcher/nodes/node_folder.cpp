@@ -37,7 +37,7 @@ Result<NodeRecord> read_record(const fs::path& path) {
   return text ? parse_node_record(*text) : text.error();
 }
 
-/// Whoever removes the same file at the same time has done it as well.
+/// A process that removes the same file at the same time has done it as well.
 void remove_oldest(const fs::path& folder) {
   const auto names = node_files(folder);
   if (!names) return;

@@ -29,8 +29,8 @@ struct ValueRules {
   int count_max = 0;                      // how many values a list may have; 0: any number
 };
 
-/// The options, arguments and commands below it that a command has. It is told where their values
-/// go and what --help says of them, and then reads the words of a user.
+/// The options, arguments and commands below it that a command has. It learns where their values go
+/// and what --help says of them, and then reads the words of a user.
 ///
 /// CLI11 reads them in the end. It is 10,000 lines of templates, and known to this room alone.
 class CommandOptions {

@@ -102,7 +102,7 @@ class WordReader {
         fmt::format("there is no command '{}'; expected {}", word, fmt::join(names, " or ")));
   }
 
-  /// Whether all arguments are there that the command cannot do without.
+  /// Whether all required arguments are there.
   Result<void> enough() const {
     const auto names = names_of(app_->get_subcommands({}));
     if (!names.empty()) return invalid(fmt::format("expected {}", fmt::join(names, " or ")));

@@ -1,5 +1,5 @@
 // The records of good runs in a folder of logs: one for each script, in a file whose name begins
-// with a point, so that whoever lists the folder sees the folders of runs alone.
+// with a point, so that a listing of the folder shows only the folders of runs.
 #pragma once
 
 #include <cstddef>

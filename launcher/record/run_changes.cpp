@@ -81,8 +81,8 @@ bool has_same(const Values& before, const Values& now, const std::string& name) 
   return was->second == is->second;
 }
 
-/// Numbers that follow from options or from nodes are told by these, and the number of all workers
-/// by that of a node's.
+/// Numbers that follow from options or from nodes are not listed beside these, and the number of
+/// all workers not beside that of a node's.
 void compare_sizes(std::vector<Change>& out, const RunRecord& before, const RunRecord& now) {
   const bool told = !has_same(before.options, now.options, "nproc-per-node") ||
                     !has_same(before.options, now.options, "nnodes") ||

@@ -106,8 +106,8 @@ bool is_this_machine(asio::io_context& io, const std::string& host) {
 }
 
 /// The port at which others look for a coordinator on this machine when the first one is lost; 0:
-/// none. Whoever hosts the job needs the endpoint's port on the endpoint's machine, so no other
-/// agent there takes it. Names are looked up only where the places have several ports.
+/// none. The host of the job needs the endpoint's port on the endpoint's machine, so no other agent
+/// there takes it. Names are looked up only where the places have several ports.
 std::uint16_t standby_port(asio::io_context& io, const Meeting& meeting, bool endpoint_is_here) {
   const std::uint16_t port = meeting.coordinator.port;
   for (const Endpoint& place : meeting.places)

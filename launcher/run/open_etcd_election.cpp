@@ -34,7 +34,7 @@ bool means_loopback(const std::string& host) {
   return host == "localhost" || (!is_name && address.is_loopback());
 }
 
-/// A job that begins anew may find what is left of the one before.
+/// A job that is started again may find what is left of the one before.
 void tell_user(const Campaign::Elected& elected) {
   if (!elected.newcomer || elected.members.nodes.empty()) return;
   log::warn(

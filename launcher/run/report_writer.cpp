@@ -25,7 +25,7 @@ std::string names_of(const std::vector<std::filesystem::path>& files) {
 
 }  // namespace
 
-/// Whoever has mistyped the name learns it before the job has run for hours.
+/// Shows a mistyped name before the job has run for hours.
 void ReportWriter::add_file(std::filesystem::path file) {
   const auto added = queue_.add([folder = file.parent_path()] {
     std::error_code unknown;
@@ -43,7 +43,7 @@ void ReportWriter::write(const JobReport& report) {
   if (!added) log::warn("a report is not written: {}", added.error().message);
 }
 
-/// What the thread warns of reaches nobody any more, so it is told here.
+/// Warnings of the thread are not shown any more, so this is reported here.
 void ReportWriter::write_last(const JobReport& report) {
   const auto files = std::exchange(files_, {});  // none is written behind it
   if (files.empty()) return;

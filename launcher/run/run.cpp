@@ -260,7 +260,7 @@ class Run {
     node_.trainer_token = file->string();
   }
 
-  /// Lets workers stay that can, while members of the job change. Without it all are started anew.
+  /// Lets workers stay that can, while members of the job change. Without it all are restarted.
   void open_worker_door() {
     if (!spec_.rules.in_place || !watch_folder_) return;
     auto door = WorkerDoor::open(io_.get_executor(), watch_folder_->path(), spec_.workers);

@@ -14,7 +14,7 @@ namespace ddprun {
 
 namespace {
 
-/// The first in which one may write. Where there is none, the error is about the first of all.
+/// The first one that is writable. If there is none, the error is about the first of all.
 std::string first_writable(const std::vector<std::string>& folders) {
   const auto writable = std::ranges::find_if(folders, may_write_in);
   return writable != folders.end() ? *writable : folders.front();

@@ -35,16 +35,16 @@ struct EndFacts {
 std::optional<TorchrunFailures> torchrun_failures(const AgentEnd& end, const EndFacts& facts,
                                                   const std::string& title);
 
-/// Writes how the agent ended: the report of the job's failure, or a message. Where no person reads
-/// along, torchrun's block comes first.
+/// Writes how the agent ended: the report of the job's failure, or a message. If standard error is
+/// no terminal, torchrun's block comes first.
 void report_end(const AgentEnd& end, const JobReport& report, const EndFacts& facts,
                 const std::string& title, Console& err);
 
 /// The report as it is written to files. `run` says which job and where its coordinator was. Pure.
 JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& facts);
 
-/// The report of a job that goes on, and whose workers are in that hang; nullopt: they were in one,
-/// and have gone on or were started anew.
+/// The report of a job that goes on, and whose workers hang in that way; nullopt: they did, and
+/// have gone on or were restarted.
 JobReport job_report(const std::optional<HangReport>& hang, const std::string& run_id);
 
 /// Returns the report of a job that could not begin.

@@ -29,7 +29,8 @@ constexpr char kSlurmPreemptSignals[] = "SIGUSR1,SIGTERM";
 
 /// What a checkpoint may take after SIGTERM, which schedulers send before they kill: Slurm KillWait
 /// later, usually 30 s (https://slurm.schedmd.com/slurm.conf.html), and so does Kubernetes, unless
-/// the pod says otherwise. Who names a time knows how long that is; in Slurm it cannot be more.
+/// the pod says otherwise. A user who sets a time knows how long that is; in Slurm it cannot be
+/// more.
 constexpr std::chrono::milliseconds kCheckpointAfterSigterm{20'000};
 
 /// Builds the Launch; every step reads its settings and fills in its part.

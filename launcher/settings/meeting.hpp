@@ -44,7 +44,7 @@ struct HostPlace {
   int nodes_max = 1;
   int node_rank = 0;
   bool leads = false;       // it hosts the coordinator
-  Endpoint coordinator;     // host "": the one who leads is to use `own_address`
+  Endpoint coordinator;     // host "": the coordinator uses `own_address`
   std::string own_address;  // the address of this host that the others reach
   std::optional<Secret> secret;
 };

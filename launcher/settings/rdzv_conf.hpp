@@ -20,7 +20,7 @@ struct RendezvousConf {
   /// keep_alive_interval x keep_alive_max_attempt, which torchrun counts; else heartbeat_timeout
   std::optional<std::chrono::milliseconds> heartbeat;
   std::optional<bool> is_host;  // says whether this node runs the coordinator
-  /// What etcd's backends are told, by either one's names: protocol; cacert or ca_cert; cert or
+  /// Options of etcd's backends, by either one's names: protocol; cacert or ca_cert; cert or
   /// ssl_cert; key or ssl_cert_key; prefix or etcd_prefix.
   bool tls = false;
   std::string ca_file;

@@ -54,7 +54,7 @@ Surroundings this_machine(const EnvironmentLookup& environment) {
           [environment] { return visible_gpus(environment); },
           [](const std::string& path) {
             const SilenceNote note{path};
-            std::error_code unreadable;  // whoever opens the file will say so
+            std::error_code unreadable;  // the code that opens the file reports this
             return fs::exists(path, unreadable);
           },
           file_ends,

@@ -31,7 +31,7 @@ std::optional<std::chrono::milliseconds> seconds_of(std::string_view text);
 std::optional<std::pair<std::string, std::string>> host_and_port(const std::string& text);
 
 /// Warns that a setting of the command line has no effect. A variable may be meant for other jobs,
-/// so nothing is said of those.
+/// so there is no warning of those.
 void warn_no_effect(std::vector<std::string>& warnings, const Setting& setting,
                     const std::string& why);
 

@@ -20,8 +20,8 @@ inline constexpr std::size_t kDriverTextBytesMax = 1024 * 1024;
 ///   end                                     without which the answer is not whole
 std::string to_text(const Result<DriverFacts>& facts);
 
-/// Reads them. Errors: what was told as failed, and kUnavailable for a text that is not whole: then
-/// whoever wrote it has crashed.
+/// Reads them. Errors: a failure that the text reports, and kUnavailable for a text that is not
+/// whole: then its writer has crashed.
 Result<DriverFacts> parse_driver_facts(std::string_view text);
 
 }  // namespace ddprun

@@ -1,5 +1,5 @@
 // A machine as plain data: its CPUs, its memory, its GPUs and network cards, and what lies between
-// them. Who reads it from the kernel is machine_files.hpp.
+// them. machine_files.hpp reads it from the kernel.
 #pragma once
 
 #include <cstdint>

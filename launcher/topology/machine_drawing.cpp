@@ -80,7 +80,7 @@ std::vector<Branch> parted(const std::vector<const Device*>& devices, std::size_
   return branches;
 }
 
-/// The devices near a node; nullopt: those of which the firmware does not tell. Where there is one
+/// The devices near a node; nullopt: those of which the firmware does not tell. If there is one
 /// node, all are near it.
 std::vector<Branch> devices_near(const Machine& machine, std::optional<int> node) {
   std::set<int> known;

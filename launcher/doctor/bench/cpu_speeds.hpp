@@ -7,8 +7,8 @@
 
 namespace ddprun {
 
-/// Measures the CPUs, `together` at one time, as many as the cgroup lets run. With a long list some
-/// of its CPUs are left out, evenly. To be called in a process that was made for it.
+/// Measures the CPUs, `together` at the same time, as many as the cgroup lets run. With a long list
+/// some of its CPUs are left out, evenly. To be called in a process that was made for it.
 std::vector<CpuSpeed> measure_cpus(const std::vector<int>& cpus, int together);
 
 }  // namespace ddprun

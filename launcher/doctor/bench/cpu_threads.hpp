@@ -11,7 +11,7 @@ class CpuThreads {
  public:
   /// Starts a thread that does `work` on that CPU. When the system has no thread left, the process
   /// ends: the other threads may wait for this one for ever. So the process has to be one that was
-  /// made for these threads, and whoever asked it sees that it has ended.
+  /// made for these threads, and its parent sees that it has ended.
   void start(int cpu, std::function<void()> work);
 
   /// Waits for the ends of all threads.

@@ -1,6 +1,6 @@
 // The two ends of a link that is measured: one node listens, the other one connects.
 //
-// A connection begins with the token and a letter, which says what it is for. Who receives decides
+// A connection begins with the token and a letter, which says what it is for. The receiver decides
 // how long a measurement takes, and closes the connection.
 #pragma once
 
@@ -24,7 +24,7 @@ inline constexpr char kSend = 's';     // the listener sends
 /// What the listener tells after it has received: a number in so many characters.
 inline constexpr std::size_t kRateBytes = 20;
 
-/// Starts a process of this node that listens at a free port of all addresses. Whoever does not
+/// Starts a process of this node that listens at a free port of all addresses. A peer that does not
 /// begin with `token` gets nothing back. To be called while there is one thread. Errors:
 /// kUnavailable.
 Result<ChildServer> start_link_server(const std::string& token);
