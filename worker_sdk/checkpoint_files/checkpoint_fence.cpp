@@ -93,8 +93,8 @@ std::string name_of(const Claim& claim) {
          " on host " + claim.host + ")";
 }
 
-/// Whoever may open the file may also hold its lock for ever, even if only for reading: that is for
-/// its owner alone. A file from before is closed to others here.
+/// A process that may open the file may also hold its lock for ever, even if only for reading: so
+/// only its owner may. A file from an earlier version is closed to others here.
 int open_lock(const fs::path& path) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
   if (fd < 0) fail_with_errno("open", path);

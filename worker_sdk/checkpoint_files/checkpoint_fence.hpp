@@ -2,10 +2,9 @@
 //
 // A worker that was given up (its node was cut off, its process hung) may come back to life while
 // the next attempt is at work, and must not publish over it. So every attempt claims the folder: it
-// leaves a token of its own in the file `.fence`. Whoever changes the folder holds the lock
+// leaves a token of its own in the file `.fence`. A process that changes the folder holds the lock
 // `.fence.lock` (flock(2)) meanwhile, and first looks whether the token is still its own. These are
-// fencing tokens:
-// https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html
+// fencing tokens: https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html
 #pragma once
 
 #include <chrono>

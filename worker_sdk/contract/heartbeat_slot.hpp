@@ -22,10 +22,10 @@ struct HeartbeatReading {
   std::int64_t step = 0;           // that is done
   double loss = 0;                 // NaN when the worker has not told it
   double samples_per_second = 0;   // this worker's
-  std::int64_t time_ns = 0;        // when it was told, on CLOCK_MONOTONIC
+  std::int64_t time_ns = 0;        // when it was reported, on CLOCK_MONOTONIC
   std::int64_t steps = 0;          // the whole training's; 0: the worker has not told
   std::int64_t first_step = -1;    // the first one of the round; -1: not known
-  std::int64_t first_time_ns = 0;  // when that one was told
+  std::int64_t first_time_ns = 0;  // when that one was reported
   bool operator==(const HeartbeatReading&) const = default;
 };
 

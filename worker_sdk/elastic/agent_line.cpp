@@ -45,7 +45,7 @@ std::optional<AgentPlace> place_of_agent() {
   return place;
 }
 
-/// -1 where nobody listens: a container of the worker's own hides the folder.
+/// -1 if no process listens: a container of the worker's own hides the folder.
 int connect_to(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

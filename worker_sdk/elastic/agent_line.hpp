@@ -1,7 +1,8 @@
-// AgentLine: the line between a worker and the agent of its node. Who trains in a world of its own
-// says so, and is asked to leave it and to enter the next one instead of being stopped and started
-// again. Where nobody is lost, it is asked first how far it has come, and then to leave behind a
-// step that all can count. The module for Python has the same (worker_sdk/python/ddprun/_line.py).
+// AgentLine: the line between a worker and the agent of its node. A worker with an elastic loop
+// says hello. Then it is asked to leave its world and to enter the next one, instead of being
+// restarted. If no worker is lost, it is asked first how far it has come, and then to leave behind
+// a step that all can count. The module for Python has the same
+// (worker_sdk/python/ddprun/_line.py).
 //
 // The agent listens at a Unix socket that DDPRUN_CONTROL names as PATH:LOCAL_RANK. Both sides send
 // lines of JSON:
@@ -11,10 +12,10 @@
 //     agent:  welcome {patience_s} · hold {round} · leave_after {round, step} · leave {round} ·
 //             enter {round, environment}
 //
-// resize: false where the program needs its number of workers, so that it must not go on with
-// another one. holding is the answer to hold. It comes at once, with the step -1 from who does not
-// train in that round any more; who is still about to enter that round, or enters it, gives it when
-// it begins to train there. Where it is told to leave before, none comes.
+// resize: false if the program needs its number of workers, so that it must not go on with another
+// one. holding is the answer to hold. It comes at once, with the step -1 if the worker does not
+// train in that round any more; a worker that is still about to enter that round, or enters it,
+// answers when it begins to train there, or not at all if it is ordered to leave before.
 //
 // Without an agent that listens there is no line, and workers are stopped and started as ever.
 #pragma once
@@ -69,7 +70,7 @@ class AgentLine {
 
   /// The answer for that round.
   void say_holding(std::int64_t round, std::int64_t step) const;
-  /// This worker has left that round, and does nothing until it is told to enter another one.
+  /// This worker has left that round, and does nothing until it is ordered to enter another one.
   void say_parked(std::int64_t round) const;
   /// This worker is to leave that round, and waits for members of it without an end.
   void say_stuck(std::int64_t round) const;

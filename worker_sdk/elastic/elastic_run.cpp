@@ -39,7 +39,7 @@ WorldPlace place_in(const Entrance& entrance) {
   return WorldPlace::from_environment();
 }
 
-/// A worker that was started beside a round has its place in the one that it is told to enter.
+/// A worker that was started beside a round has its place in the one that it is ordered to enter.
 WorldPlace first_place(AgentLine* line) {
   if (line == nullptr)
     throw std::runtime_error{

@@ -36,7 +36,7 @@ struct ElasticRun::State {
   std::mutex mutex;  // guards `connections`, and what the two threads do with `membership`
   std::condition_variable hold_ends;
   clockid_t processor_time{};       // belongs to the thread that passes through the worlds
-  std::unique_ptr<AgentLine> line;  // nullptr: workers are started anew when members change
+  std::unique_ptr<AgentLine> line;  // nullptr: workers are restarted when members change
 };
 
 }  // namespace ddprun::sdk

@@ -17,7 +17,7 @@ class LightCopy {
 
   /// A step was counted.
   void take();
-  /// The step that is under way is dropped.
+  /// The current step is dropped.
   void put_back();
 
  private:

@@ -3,14 +3,14 @@
 //
 // A state is named by the round in which its last step was counted, and the number of that step.
 // The number alone is not enough: a worker that was cut off may have counted a step that the others
-// have counted anew. A state is whole between two updates, and torn from the begin of one to its
+// have counted again. A state is whole between two updates, and torn from the begin of one to its
 // end: an update that fails leaves it torn.
 //
-// Where nobody is lost, members change without dropping a step: each one is held, and says how many
-// steps it has counted; the greatest of these numbers plus one is the limit. Nobody has begun that
-// step before all know the limit, so all leave right behind it, at the same place of their program.
-// Who has not entered that world yet, but is to, answers when it begins to train there: it has a
-// state then, and nobody has counted a step without it.
+// If no worker is lost, members change without dropping a step: each one is held, and reports how
+// many steps it has counted; the greatest of these numbers plus one is the limit. No worker has
+// begun that step before all know the limit, so all leave right behind it, at the same place of
+// their program. A worker that is to enter that world, but has not yet, answers when it begins to
+// train there: it has a state then, and no step was counted without it.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@
 
 namespace ddprun::sdk {
 
-/// The members of the job change, so the step that is under way counts on nobody. It is no
-/// std::exception, so that a program that goes on after any error does not go on after this one.
+/// The members of the job change, so the current step counts on no worker. It is no std::exception,
+/// so that a program that goes on after any error does not go on after this one.
 struct WorldChanged {
   std::string reason;
 };
@@ -57,11 +57,10 @@ class Membership {
 
   /// Whether the world that was entered last is to be left, or was.
   bool world_has_ended() const { return left_ >= world_ || has_come_to_its_end_; }
-  /// Whether that world ends behind its last step, with all of its members, and not because it was
-  /// told to end.
+  /// Whether that world ends behind its last step, with all of its members, and not by an order.
   bool leaves_in_order() const { return has_come_to_its_end_ && left_ < world_; }
   bool has_to_leave() const { return place_ != Place::kOutside && world_has_ended(); }
-  /// Whether that is because the world was told to end: its members may not come any more.
+  /// Whether that is because the world was ordered to end: its members may not come any more.
   bool is_told_to_leave() const { return place_ != Place::kOutside && left_ >= world_; }
 
   /// The state was replaced by one that was saved, or that another worker has sent.
@@ -72,19 +71,18 @@ class Membership {
   void require_size(int size);
 
   void enter(std::int64_t round);
-  /// All members have the line now, and name what follows by this round: numbers of rounds begin
-  /// anew with each job, and those of states go on. Returns the answer that hold() owes, which is
-  /// to be sent; nullopt: it owes none.
+  /// All members have the line now, and name what follows by this round: numbers of rounds restart
+  /// with each job, and those of states go on. Returns the answer that hold() owes, which
+  /// is to be sent; nullopt: it owes none.
   std::optional<std::int64_t> begin_training(std::int64_t line_round);
-  /// The members of that round change. An update that is under way counts still: its gradients are
-  /// all there.
+  /// The members of that round change. A pending update counts still: its gradients are all there.
   void end_round(std::int64_t round);
   void leave() { place_ = Place::kOutside; }
 
-  /// The members of that round are about to change, and nobody is lost. No further update begins
-  /// until it is told how far they go. Returns how many steps this worker has counted, with the one
-  /// that it is counting; asked again, the same. kNotHeld: it does not train in that round any
-  /// more. nullopt: not yet, and begin_training() answers.
+  /// The members of that round are about to change, and none is lost. No further update begins
+  /// until the limit is known. Returns how many steps this worker has counted, with the one that it
+  /// is counting; asked again, the same. kNotHeld: it does not train in that round any more.
+  /// nullopt: not yet, and begin_training() answers.
   std::optional<std::int64_t> hold(std::int64_t round);
   /// Nobody will say how far this world goes: who is held leaves it at once, and who owes an answer
   /// is not held.
@@ -115,7 +113,7 @@ class Membership {
   std::optional<int> size_;  // the first world's; not set: there was none
   std::atomic<Place> place_ = Place::kOutside;
   std::atomic<std::int64_t> world_ = -1;  // the round of the world that was entered last
-  std::atomic<std::int64_t> left_ = -1;   // the greatest round that was told to end
+  std::atomic<std::int64_t> left_ = -1;   // the greatest round that was ordered to end
   std::atomic<bool> has_come_to_its_end_ = false;
   std::int64_t held_ = kNotHeld;       // the answer to hold() in that world
   std::optional<std::int64_t> asked_;  // it is to be held as soon as it trains in that round

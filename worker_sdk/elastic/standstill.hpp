@@ -12,7 +12,7 @@
 
 namespace ddprun::sdk {
 
-/// A thread that has run for so long does something.
+/// A thread that has run for this long does something.
 inline constexpr std::chrono::milliseconds kRunsTime{10};
 /// A call that fails does so within milliseconds.
 inline constexpr std::chrono::seconds kStuckTime{1};

@@ -131,7 +131,7 @@ Line WorldImpl::synchronize(const Meeting& meeting) {
                            " came with another digest " + std::to_string(kTransfersMax) + " times"};
 }
 
-/// Returns whether all digests are equal, and the state has come to all that lack it.
+/// Returns whether all digests are equal, and all that lack the state have got it.
 bool WorldImpl::transfer(const Meeting& meeting, const Line& line, int attempt) {
   const int source = line.sources[static_cast<std::size_t>(attempt) % line.sources.size()];
   std::vector<int> members = line.lacking;
@@ -229,7 +229,7 @@ void WorldImpl::end_update(bool well) {
   run_.membership.end_update(well);
 }
 
-/// A worker that is told a limit knows that all are held, so nobody finishes, and all leave.
+/// A worker that gets a limit knows that all are held, so none finishes, and all leave.
 void WorldImpl::end_loop() {
   std::unique_lock lock{run_.mutex};
   await_limit(lock);

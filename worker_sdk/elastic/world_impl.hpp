@@ -67,7 +67,7 @@ class WorldImpl {
   std::shared_ptr<Reductions> reductions_ = std::make_shared<Reductions>();
   std::optional<ProcessGroup> group_;
   std::optional<LightCopy> light_copy_;  // not set: no step is ever dropped
-  std::int64_t part_ = 0;                // batches that were given for the step under way
+  std::int64_t part_ = 0;                // batches that were given for the current step
 };
 
 }  // namespace ddprun::sdk

@@ -1,5 +1,5 @@
-// What the file system tells of NVIDIA's GPUs, without CUDA: whoever asks CUDA how many there are
-// must not fork any more.
+// What the file system says of NVIDIA's GPUs, without CUDA: a process that has asked CUDA how many
+// there are must not fork any more.
 #pragma once
 
 #include <filesystem>

@@ -3,8 +3,8 @@
 //
 // A kernel that waits for a member that is gone never ends, and the stream waits behind it. An
 // abort ends the kernel, and leaves garbage where its result would be, without an error: what lies
-// behind it in the stream is computed from that. So whoever uses what members have reduced waits
-// for the GPU first, and then asks whether somebody has aborted.
+// behind it in the stream is computed from that. So code that uses a reduced tensor waits for the
+// GPU first, and then asks whether there was an abort.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -29,7 +29,7 @@ struct VisibleGpus {
   bool has_driver = false;            // there is /dev/nvidiactl
 };
 
-/// Chooses for the worker `local_rank`, by the names of ProcessGroupOptions. Where the environment
+/// Chooses for the worker `local_rank`, by the names of ProcessGroupOptions. If the environment
 /// shows a single GPU to each worker (CUDA_VISIBLE_DEVICES names one, as with Slurm's
 /// --gpus-per-task), that one is taken, whatever the local rank. Errors: std::invalid_argument for
 /// a backend that is not known or lacks its device. Pure.

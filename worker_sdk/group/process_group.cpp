@@ -19,7 +19,7 @@ namespace ddprun::sdk {
 
 namespace {
 
-/// Gloo sends with writev(2), which cannot be told to leave out the signal: a peer that dies at the
+/// Gloo sends with writev(2), which has no flag to leave out the signal: a peer that dies at the
 /// wrong moment would end this process without a word, in place of an error.
 void survive_broken_pipes() {
   struct sigaction now {};

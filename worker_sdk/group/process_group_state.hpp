@@ -36,7 +36,7 @@ struct ProcessGroup::State {
   c10::intrusive_ptr<c10d::ProcessGroup> group;
   std::vector<c10::intrusive_ptr<c10d::Backend>> wrapped;  // in debug mode: what `group` uses
   std::optional<GpuGroup> on_gpu;                          // set where `group` has NCCL
-  int exceptions_before = std::uncaught_exceptions();      // under way when it was made
+  int exceptions_before = std::uncaught_exceptions();      // in flight when it was made
   mutable std::atomic<int> subgroups{0};
   mutable std::atomic<int> monitored_barriers{0};
 };

@@ -93,7 +93,7 @@ struct Work::State {
   c10::intrusive_ptr<c10d::Work> work;
   std::function<void()> finish;
   bool done = false;
-  int exceptions_before = std::uncaught_exceptions();  // under way when it was made
+  int exceptions_before = std::uncaught_exceptions();  // in flight when it was made
   std::future<void> polled;  // a thread's wait, for a send or recv that somebody asks about
 };
 

@@ -23,7 +23,7 @@ class TarReader {
   /// passed over.
   std::optional<std::string> next();
 
-  /// Reads the file that next() has come to: at most `bytes_max` bytes.
+  /// Reads the file that next() has found: at most `bytes_max` bytes.
   std::string read(std::size_t bytes_max);
 
   /// Throws what the caller has against the entry.

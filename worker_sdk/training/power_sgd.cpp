@@ -104,7 +104,7 @@ void PowerSgdHook::compress(c10d::GradBucket& bucket) {
   for (Compressed& part : parts) at::bmm_out(part.p, part.matrix, part.q);
   reduce_plainly(plain);
   approximate(parts, memory);
-  // What the others have not been told comes along in the next step.
+  // What has not been sent to the others comes along in the next step.
   if (options_.use_error_feedback) memory.error = wanted - buffer;
 }
 

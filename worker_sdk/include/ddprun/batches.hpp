@@ -26,7 +26,7 @@ struct BatchesOptions {
   /// of their gradients is that of all samples; what does not divide stays for the next step, for
   /// example 4 of 256 with 3 workers.
   std::int64_t global_batch = 0;
-  /// The greatest number of samples that a worker takes at one time. A step then has several parts,
+  /// The greatest number of samples that a worker takes at a time. A step then has several parts,
   /// whose gradients are added up. 0: a step has one part.
   std::int64_t micro_batch = 0;
   std::uint64_t seed = 0;  // decides, with the epoch, how samples are shuffled
@@ -54,7 +54,7 @@ class Batches {
   std::int64_t epoch() const { return used_ / size_; }
   /// Whether the last counted step has used up an epoch.
   bool epoch_ended() const { return used_before_ / size_ < epoch(); }
-  /// How many samples of the epoch that is under way they have not used.
+  /// How many samples of the current epoch they have not used.
   std::int64_t left_in_epoch() const { return size_ - used_ % size_; }
 
   /// Returns the indices of this worker's batch `number`, from 0, behind the last counted step.

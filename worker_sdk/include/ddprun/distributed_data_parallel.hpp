@@ -38,7 +38,7 @@ enum class CommHook {
 /// Names, defaults and meanings are those of
 /// https://docs.pytorch.org/docs/stable/ddp_comm_hooks.html#powersgd-communication-hook
 struct PowerSgdOptions {
-  /// Columns of a thin matrix: 1 to 4 mostly, more for more accuracy, bytes and time.
+  /// Columns of a thin matrix: usually 1 to 4, more for more accuracy, bytes and time.
   std::int64_t matrix_approximation_rank = 1;
   /// So many steps are sent as they are first: a tenth of all, and not less than the warm-up.
   std::int64_t start_powerSGD_iter = 1000;

@@ -3,7 +3,7 @@
 // Gives the same indices as torch.utils.data.distributed.DistributedSampler for the same arguments
 // (https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler).
 // Beyond that it can go on in the middle of an epoch, also with another number of workers: what is
-// left of the epoch's order is dealt out anew.
+// left of the epoch's order is divided again.
 //
 // Every sample comes exactly once an epoch, as far as the numbers divide: all ranks get equally
 // many, so at the end of an epoch up to world size - 1 samples come twice (the first ones of the
@@ -33,7 +33,7 @@ class DistributedSampler {
                      const SamplerOptions& options = {});
 
   /// Begins an epoch; call it before each of them. With shuffle, every epoch has another order. The
-  /// epoch that resume() was told goes on where it stood; every other one starts at its beginning.
+  /// epoch that resume() got goes on where it stood; every other one starts at its beginning.
   void set_epoch(std::int64_t epoch);
 
   /// The indices of this rank's samples, from 0 to the data set's size - 1, in the order of this

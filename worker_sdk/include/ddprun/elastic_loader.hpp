@@ -97,8 +97,8 @@ class ElasticLoader : public ElasticBatches {
     given_ = 0;
   }
 
-  /// So many batches are read ahead with the same threads at least. At the end of an epoch, or with
-  /// a small data set, threads would otherwise start anew for each batch and never be ahead.
+  /// At least this many batches are read ahead with the same threads. At the end of an epoch, or
+  /// with a small data set, threads would otherwise be started for each batch and never be ahead.
   static constexpr std::int64_t kBatchesAheadMin = 16;
 
   /// Reads from batch `number` behind the last counted step on, to about the end of the epoch.

@@ -1,6 +1,6 @@
 // ElasticRun: a training whose state outlives its process group. A worker or a node is lost, and
 // the others keep their processes, their models and their loaders: they leave their group, make
-// another one and go on. Only the step that was under way is done again.
+// another one and go on. Only the current step is done again.
 //
 //     ElasticRun run;
 //     run.keep("model", *model);
@@ -42,13 +42,13 @@
 namespace ddprun::sdk {
 
 struct ElasticOptions {
-  /// Seeds LibTorch's generators anew before each step that World::next() begins, from this number,
-  /// the step and the rank, so that a step which is done again draws the same numbers. Not set: it
+  /// Seeds LibTorch's generators before each step that World::next() begins, from this number, the
+  /// step and the rank, so that a step which is done again draws the same numbers. Not set: it
   /// leaves them alone.
   std::optional<std::int64_t> seed = {};
-  /// Whether the training can go on with another number of workers, in place. false where the state
+  /// Whether the training can go on with another number of workers, in place. false if the state
   /// belongs to their number, as that of a sharded model does: it then goes on with as many, or is
-  /// started anew.
+  /// restarted.
   bool resize = true;
   /// How many steps the training has, in all worlds together, for `ddprun status`; 0: not told.
   std::int64_t steps = 0;

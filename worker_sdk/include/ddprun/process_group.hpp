@@ -81,12 +81,12 @@ struct P2POp {
   int tag = 0;  // equal on both sides
 };
 
-/// As `peer` of recv(): whoever sends first. Gloo alone can do it.
+/// As `peer` of recv(): the rank that sends first. Only Gloo can do it.
 inline constexpr int kAnySource = -1;
 
 /// A handle of a group; copies are handles of the same one. This worker leaves the group when the
-/// last of them is gone, and waits for no other rank then, except for operations that are still
-/// under way.
+/// last of them is gone, and waits for no other rank then, except for operations that are still in
+/// progress.
 class ProcessGroup {
  public:
   using Milliseconds = std::chrono::milliseconds;

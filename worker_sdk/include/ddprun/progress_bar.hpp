@@ -24,9 +24,9 @@ struct ProgressReading {
   std::vector<std::pair<std::string, double>> values;  // names and numbers: {"loss", 0.31}
 };
 
-/// Returns a line such as "epoch 3  42% |####----| 420/1000 0:12 elapsed, 0:17 left, 35/s, loss
-/// 0.31", cut to `width` columns. Where there is no room for the bar, the time that has gone by is
-/// left out, and else the bar. Pure.
+/// Returns a line such as "epoch 3 42% |####----| 420/1000 0:12 elapsed, 0:17 left, 35/s, loss
+/// 0.31", cut to `width` columns. If there is no room for the bar, the elapsed time is left out,
+/// and then the bar. Pure.
 std::string render_bar(const ProgressReading& reading, int width);
 
 /// Returns the same without the bar, at its full length, for a log file. Pure.

@@ -1,5 +1,5 @@
 // Stateful: a part of a training that has something to remember beside tensors. A checkpoint holds
-// it as text, if Checkpointer::keep() was told of it. Needs no LibTorch.
+// it as text, if it was given to Checkpointer::keep(). Needs no LibTorch.
 #pragma once
 
 #include <string>
