@@ -49,8 +49,7 @@ class LinkFixture {
     return std::ranges::count_if(
         events_, [](const AgentEvent& e) { return std::holds_alternative<Connected>(e); });
   }
-  /// Treats whoever connects as `meet` does, and returns why the coordinator is given up in the
-  /// end.
+  /// Treats each client as `meet` does, and returns why the coordinator is given up in the end.
   std::string given_up(const std::function<void(tcp::socket)>& meet, Patience patience) {
     asio::co_spawn(loop_.executor(), accept_all(acceptor_, meet), asio::detached);
     link().connect({patience, {}});

@@ -18,7 +18,7 @@ void add(Findings&& more, Findings& findings) {
   for (Finding& finding : more) findings.push_back(std::move(finding));
 }
 
-/// Whoever complains says of whom, what was seen, why that matters and what to do.
+/// Each finding names its subject, what was seen, why that matters and what to do.
 void check_findings(const Findings& findings) {
   for (const Finding& finding : findings) {
     require(!finding.subject.empty() && !finding.seen.empty());

@@ -1,5 +1,5 @@
-// Fuzzes the failure of a node, which anybody may have written who can write to the shared folder,
-// and what is told of it.
+// Fuzzes the record of a node's failure, which every user may have written that can write to the
+// shared folder, and the sentence about it.
 #include <string>
 
 #include "launcher/commands/nodes_text.hpp"

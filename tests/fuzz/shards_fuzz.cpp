@@ -43,7 +43,7 @@ class MemoryFile {
 /// What a stream gave until its epoch or the file's sense ended.
 struct Reading {
   std::vector<ShardSample> samples;
-  std::optional<ShardState> state;  // after so many samples as the reader was told
+  std::optional<ShardState> state;  // after as many samples as the reader was asked for
   bool failed = false;
 };
 

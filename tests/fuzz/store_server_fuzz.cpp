@@ -35,7 +35,7 @@ class Clients {
   }
 
   void send(std::size_t who, std::string_view bytes) {
-    // Whoever was closed, or whom the server lets wait, loses bytes: that is its misfortune.
+    // A client that was closed, or that the server lets wait, loses bytes: that is its misfortune.
     [[maybe_unused]] const ssize_t sent =
         ::send(socket(who), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     run();

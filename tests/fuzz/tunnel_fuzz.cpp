@@ -45,7 +45,7 @@ class Coordinator {
   }
 
   void send(int agent, std::string_view bytes) {
-    // Whoever was cut off, or is not read from, loses bytes: that is its misfortune.
+    // A client that was cut off, or is not read from, loses bytes: that is its misfortune.
     [[maybe_unused]] const ssize_t sent =
         ::send(agent, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     run();

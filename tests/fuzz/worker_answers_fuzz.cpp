@@ -25,7 +25,7 @@ bool gives_orders(std::string_view text) {
                              [](unsigned char c) { return c < 0x20 && c != '\n' && c != '\t'; });
 }
 
-/// What is told of a worker fits into messages, which are read as they were said, and into a dump.
+/// The report on a worker fits into messages, which are read as they were written, and into a dump.
 void check_finding(const WorkerFinding& finding) {
   const std::vector<StackGroup> groups = fold({finding, {.rank = 1, .state = 'S'}});
   require(!groups.empty());

@@ -54,7 +54,7 @@ class AgentShell : public Births {
 
   // What may happen to it.
   void kill();       // its workers die with it
-  void power_off();  // and nobody is told
+  void power_off();  // and sends nothing
   void freeze();
   void thaw();
   void stop_signal(int signal);
@@ -76,7 +76,7 @@ class AgentShell : public Births {
   const std::optional<AgentEnd>& end() const { return end_; }
   int attempt() const { return round_.attempt; }
   int coordinator() const { return coordinator_; }  // which one has begun that round
-  /// The greatest numbers that it was told. Kept apart from what its machine remembers.
+  /// The greatest numbers that it got. Kept apart from what its machine remembers.
   const JobCounters& told() const { return told_; }
   int finished_in_round() const { return finished_; }  // workers that exited with 0
   // These are about processes, whatever the agent knows of them.
@@ -180,7 +180,7 @@ class AgentShell : public Births {
   int spawned_ = 0;
   std::unique_ptr<NurseryShell> nursery_;  // null: workers start the ordinary way
   int starts_ = 0;                         // starts and sweeps so far, as those of WorkerSet
-  bool stopping_ = false;                  // the workers of this round have been told to stop
+  bool stopping_ = false;                  // the workers of this round were asked to stop
   TimePoint last_heard_;
   std::optional<TimePoint> asked_;
   LateTimer timer_{world_};
@@ -191,7 +191,7 @@ class AgentShell : public Births {
   bool end_announced_ = false;
   TimePoint leftovers_end_{};  // When what workers have left behind is gone.
   TimePoint sweep_gives_up_{};
-  bool sweep_keeps_ = false;  // It is that of the sweep under way.
+  bool sweep_keeps_ = false;  // It belongs to the current sweep.
   int sweeps_ = 0;            // those that have begun or ended
   bool sweeping_ = false;
   bool was_stuck_ = false;

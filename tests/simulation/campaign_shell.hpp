@@ -26,7 +26,7 @@ class CampaignShell {
 
   void seek(const Campaign::Seek& wish, TimePoint deadline, OwnProcess::Sought sought);
   void hear(const Campaign::Event& event);
-  /// It ends as soon as how the job has ended is told.
+  /// It ends as soon as the verdict has been written.
   void close() { closed_ = true; }
 
   // What may happen to its process.

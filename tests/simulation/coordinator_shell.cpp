@@ -141,7 +141,7 @@ bool CoordinatorShell::reachable_from(int host) const {
   return world_.network.can_connect(host, world_.network.host_of(number_));
 }
 
-/// Nobody answers for a host that is off or cut off.
+/// No process answers on a host that is off or cut off.
 void CoordinatorShell::probe(const Probe& order) {
   if (probing_) return probe_agent(order);
   const CoordinatorShell* const other = others_(number_at(order.endpoint));
@@ -229,7 +229,7 @@ void CoordinatorShell::agent_follows(const Leader& leader) {
   if (!gone_ && !frozen_) step(AgentFollows{leader});
 }
 
-/// What is said when the job is over comes too late.
+/// Events after the end of the job come too late.
 void CoordinatorShell::hear_etcd(const CoordinatorEvent& said) {
   if (frozen_) return held_.push_back([this, said] { hear_etcd(said); });
   if (!gone_ && !machine_->ended()) step(said);

@@ -132,7 +132,7 @@ void EtcdRun::cut_off_etcd() {
   }
 }
 
-/// A job of the same name that finds how this one has ended would begin anew.
+/// A job of the same name that finds the verdict of this one would begin again.
 bool EtcdRun::may_begin_anew() { return etcd_.read().members.verdict.empty(); }
 
 void EtcdRun::calm_down() {

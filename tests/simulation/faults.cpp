@@ -112,7 +112,7 @@ void Faults::hit_coordinator() {
   });
 }
 
-/// Mostly it is started again, and knows nothing of the job.
+/// Usually it is started again, and knows nothing of the job.
 void Faults::end_coordinator() {
   const bool told = world_.random.chance(70);
   const bool comes_back = world_.random.chance(70) && !cluster_.coordinator.job_ended();

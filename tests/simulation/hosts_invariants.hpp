@@ -15,7 +15,7 @@ class HostsInvariants {
  public:
   explicit HostsInvariants(const HostsRules& rules);
 
-  /// One step of the machine: what it was told, and what it answered.
+  /// One step of the machine: its event, and its actions.
   void stepped(const HostsEvent& event, const std::vector<HostsAction>& actions, TimePoint now,
                std::optional<TimePoint> next_alarm);
 
@@ -33,7 +33,7 @@ class HostsInvariants {
     bool ended = false;   // has said so
     bool killed = false;  // the machine wants its ssh to end
     bool gone = false;
-    bool lost = false;  // the job has to do without it
+    bool lost = false;  // it takes no part in the job any more
     bool babbled = false;
     bool told_nothing = false;  // has ended before the job has
   };

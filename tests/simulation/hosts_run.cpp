@@ -132,7 +132,7 @@ void HostsRun::set_alarm() {
   alarm_ = due;
   if (!due) return;
   time_.at(*due, [this, due = *due] {
-    if (alarm_ != due) return;  // it was set anew
+    if (alarm_ != due) return;  // it was set again
     alarm_.reset();
     step(HostsAlarm{});
   });
@@ -219,7 +219,7 @@ void HostsRun::succeed(int host) {
   time_.after(random_.time(0s, 1min), [this, host] { end_job_at(host); });
 }
 
-/// Whoever comes when the job is over is refused.
+/// A host that comes when the job is over is refused.
 void HostsRun::follow(int host) {
   if (hosts_[host].kind == HostKind::kRepeatsItself && !rules_.has_successors)
     say(host, a_while(), HostListening{"evil", 1});

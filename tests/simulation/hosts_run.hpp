@@ -19,7 +19,7 @@ namespace ddprun::simulation {
 enum class HostKind {
   kFine,
   kUnreachable,    // ssh ends at once
-  kSilent,         // ssh runs and nobody answers
+  kSilent,         // ssh runs and does not answer
   kLate,           // answers when nobody waits any more, or shortly before
   kOtherVersion,   // has another ddprun
   kBabbler,        // sends what is no message, at some time
@@ -27,7 +27,7 @@ enum class HostKind {
   kCannotBegin,    // its agent ends before it has begun
   kEndsByItself,   // its agent ends before the job does
   kNeverListens,   // as leader it does not say where its coordinator is
-  kDeaf,           // does not stop when it is told to
+  kDeaf,           // does not stop on request
   kLingers,        // its ssh stays after its agent has ended
   kRepeatsItself,  // says everything twice, and what is not its to say
 };

@@ -152,8 +152,8 @@ void Invariants::check_spare_ends_nothing(const CoordinatorEvent& event,
   });
 }
 
-/// A failure of its own counts when it is told. One that follows from another counts if it stops
-/// the round later, and does not if the loss of a node does.
+/// A failure of its own counts when it is reported. One that follows from another counts if it
+/// stops the round later, and does not if the loss of a node does.
 bool Invariants::counts_a_failure(const CoordinatorEvent& event,
                                   const std::vector<CoordinatorAction>& actions) {
   if (is_first_failure(event)) {
@@ -261,8 +261,9 @@ void Invariants::check_sealed(const std::vector<Sealed>& sealed) {
   stopping_ = cause_awaited_ = went_on_ = false;
 }
 
-/// Whoever joins a round that is not full gets a new one, prepares for it, or is left out. A round
-/// without members has ended, though there was nobody left to be told, whoever prepares for it.
+/// A node that joins a round that is not full gets a new one, prepares for it, or is left out. A
+/// round without members has ended, even for a node that prepares for it, though no member was left
+/// to report that.
 void Invariants::check_nobody_kept_waiting() {
   if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.nodes_max) return;
   if (counted_hosts() < static_cast<int>(counted_.size())) return;  // one waits for another's rank
@@ -325,7 +326,7 @@ const AgentShell& Invariants::agent(PeerId peer) const {
   return *cluster_.agents[world_.network.agent_of(static_cast<LinkId>(peer))];
 }
 
-/// When two agents want the rank of one host, one has to wait. Where no ranks are wanted, every
+/// When two agents want the rank of one host, one has to wait. If no ranks are wanted, every
 /// connection counts.
 int Invariants::counted_hosts() const {
   if (!world_.plan.ranks_wanted) return static_cast<int>(counted_.size());

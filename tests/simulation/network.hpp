@@ -1,6 +1,6 @@
 // Network: the connections between agents and the coordinator as TCP gives them. What arrives does
 // so in order and late by chance; a cable that is cut holds everything back until it is healed; a
-// connection that breaks loses what is under way, and each side learns of it later, or never: then
+// connection that breaks loses what is in flight, and each side learns of it later, or never: then
 // it is half dead.
 #pragma once
 
@@ -56,14 +56,14 @@ class Network {
   /// As above, and nothing is received any more.
   void close(LinkId link, Side from);
 
-  /// What was under way is lost. A side without a time never learns.
+  /// What was in flight is lost. A side without a time never learns.
   void break_link(LinkId link, std::optional<milliseconds> agent_learns,
                   std::optional<milliseconds> coordinator_learns);
   void cut(int host, bool to_agent, bool to_coordinator);
   void heal(int host);
   void refuse(int coordinator = 0) {
     place(coordinator).refuses = true;
-  }  // nobody listens any more
+  }  // no process listens any more
   void listen(int coordinator = 0) { place(coordinator).refuses = false; }  // somebody does again
   /// The coordinator's ends of all connections are gone. `told`: the agents learn of it.
   void lose_coordinator(bool told, int coordinator = 0);

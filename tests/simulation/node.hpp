@@ -54,7 +54,7 @@ class Node final : public OwnProcess {
   std::unique_ptr<CampaignShell> campaign_;  // null: no etcd is asked
   std::unique_ptr<AgentShell> agent_;
   std::vector<std::unique_ptr<AgentShell>> before_;  // agents that were killed
-  bool off_ = false;                                 // no power: nobody answers for its host
+  bool off_ = false;                                 // no power: no process answers on its host
 };
 
 }  // namespace ddprun::simulation

@@ -27,7 +27,7 @@ class Nodes {
 
   // What happens to them.
   void hit(Node& node);
-  void hit_head();  // whoever coordinates; and perhaps the next one soon after
+  void hit_head();  // the coordinator; and perhaps the next one soon after
   void split();
   void break_links();
   void end_worker(Node& node);

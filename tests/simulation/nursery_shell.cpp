@@ -87,7 +87,7 @@ void NurseryShell::spawn(std::vector<Child> children, std::function<bool()> unwa
   go_on_later();
 }
 
-/// Whoever waits is woken by the event loop, and not by who changes something.
+/// The event loop wakes waiting coroutines, not the code that changes something.
 void NurseryShell::go_on_later() {
   world_.time.after(0ms, [this] { births_.when_awake([this] { go_on(); }); });
 }

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// For timers that are late, and for messages under way.
+/// For timers that are late, and for messages in flight.
 constexpr milliseconds kSlack{200};
 
 std::string in_seconds(Clock::duration time) {
@@ -138,8 +138,8 @@ void Invariants::check_patience(const AgentShell& agent) {
 }
 
 /// The patience with refusals begins with the last attempt that was none; and no attempt is begun
-/// that would come after its end, a pause later. Whoever wakes from a long sleep finds that its
-/// patience has ended meanwhile.
+/// that would come after its end, a pause later. An agent that wakes from a long sleep finds that
+/// its patience has ended meanwhile.
 void Invariants::gives_up_connecting(const AgentShell& agent) {
   if (agent.coming_back()) return;  // its lease ends before
   if (world_.time.now() - agent.awake_since() < 2 * ConnectPlan::kLongestPause) return;

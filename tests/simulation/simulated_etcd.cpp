@@ -49,7 +49,7 @@ void SimulatedEtcd::arrive(Question question) {
     if (refuses) return answer(question, NotAnswered{"etcdserver: request timed out"});
     if (!is_down_ && restarts == restarts_) return answer(question, done);
     // Its connection has ended without a word. One that was kept from an earlier request is made
-    // anew once, and the request is sent again.
+    // once more, and the request is sent again.
     if (question.asked_again || world_.random.chance(50))
       return answer(question, NotAnswered{"the connection was closed"});
     Question again = question;

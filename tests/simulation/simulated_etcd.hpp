@@ -1,6 +1,5 @@
-// SimulatedEtcd: an etcd on fake time, which is slow, restarts, and is cut off from some nodes.
-// What it is asked may be done though its answer is lost, and long after the one who has asked gave
-// up.
+// SimulatedEtcd: an etcd on fake time, which is slow, restarts, and is cut off from some nodes. A
+// request may be executed although its answer is lost, and long after the client gave up.
 #pragma once
 
 #include <functional>
@@ -20,8 +19,8 @@ class SimulatedEtcd {
   explicit SimulatedEtcd(World& world);
   SimulatedEtcd(const SimulatedEtcd&) = delete;
 
-  /// A process on `host`, which would coordinate at `endpoint`, asks. Who answers is not said: a
-  /// question may be lost, and an answer, too.
+  /// A request of a process on `host`, which would coordinate at `endpoint`. The request may be
+  /// lost, and its answer, too.
   void ask(int host, const std::string& endpoint, const EtcdRequest& request, Answered answered);
 
   /// What is in it now.
@@ -29,7 +28,7 @@ class SimulatedEtcd {
 
   // What may happen to it.
   void stop() { is_down_ = true; }
-  /// Leases begin anew then, as those of etcd do.
+  /// Leases start again then, as those of etcd do.
   void start_again();
   void slow_down(milliseconds delay_max) { delay_max_ = delay_max; }
   void elect_leaders(bool elects) { elects_ = elects; }  // meanwhile it refuses some requests

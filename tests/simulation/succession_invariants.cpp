@@ -31,7 +31,7 @@ bool SuccessionInvariants::all_is_forgotten(const AgentShell* but) const {
   });
 }
 
-/// Whether all who know of a round are cut off from that coordinator.
+/// Whether all voters that know of a round are cut off from that coordinator.
 bool SuccessionInvariants::is_cut_off(const CoordinatorShell& coordinator) const {
   const int host = world_.network.host_of(coordinator.number());
   return std::ranges::none_of(nodes_, [&](const auto& node) {

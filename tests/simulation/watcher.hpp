@@ -1,4 +1,4 @@
-// Watcher: is told by the shells of a simulated run what they do, when they do it.
+// Watcher: the shells of a simulated run report to it what they do, when they do it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Watcher {
 
   virtual void joins(const AgentShell& agent) = 0;
   virtual void starts_workers(const AgentShell& agent, const StartRound& round) = 0;
-  /// A worker was told what breaks a promise: a sentence.
+  /// A worker got what breaks a promise: a sentence.
   virtual void broke(const std::string& promise) = 0;
   virtual void exits(const AgentShell& agent) = 0;
   virtual void gives_up_coordinator(const AgentShell& agent) = 0;  // because it is silent

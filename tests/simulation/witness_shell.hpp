@@ -22,7 +22,7 @@ class WitnessShell {
   WitnessShell(World& world, Watcher& watcher);
   WitnessShell(const WitnessShell&) = delete;
 
-  /// Whoever coordinates or wants to has connected over that link, and asks for the vote.
+  /// The coordinator, or a candidate, has connected over that link, and asks for the vote.
   void invited(LinkId link, const InviteWitness& invitation);
   void receive(LinkId link, const Parcel& parcel);
 

@@ -8,7 +8,7 @@
 #define CATCH_CONFIG_ENABLE_CHRONO_STRINGMAKER
 #define CATCH_CONFIG_ENABLE_OPTIONAL_STRINGMAKER
 // Each CHECK catches no exception of its own, which takes a fifth off what tests take to compile.
-// An exception ends its test, and is told with the last CHECK before it.
+// An exception ends its test, and is reported with the last CHECK before it.
 #define CATCH_CONFIG_FAST_COMPILE
 
 #if __has_include(<catch2/catch_all.hpp>)

@@ -7,9 +7,10 @@
 //   copy              copies its input to its output until the input ends
 //   child             forks a process of its group, which tells its signals and sleeps
 //   orphan            forks a process with a session of its own, which sleeps; prints its pid
-//   tell NAME         from here on each SIGTERM, SIGUSR1 and SIGHUP is told as "NAME TERM" to file
-//   3 say TEXT          prints a line columns           prints the width of the terminal that its
-//   output is trace PID         becomes the tracer of that process, whose end it will never ask for
+//   tell NAME         writes "NAME TERM" to file 3 on each SIGTERM, SIGUSR1 or SIGHUP from here on
+//   say TEXT          prints a line
+//   columns           prints the width of the terminal that its output is
+//   trace PID         becomes the tracer of that process, whose end it will never ask for
 //   folder PATH       goes there
 //   core              allows itself a core file
 //   raise SIGNAL      to itself

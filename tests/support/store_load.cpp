@@ -4,8 +4,8 @@
 //   store_load PORT wake WAITERS REPETITIONS        ->  microseconds, p50 and p99
 //
 // OPERATION: setget (a SET and a GET in one send, as nothing answers SET), get, add. Each
-// connection has one request under way, as torch's client has, and a key of its own. `wake`:
-// from the SET that WAITERS wait for to the last one's answer.
+// connection has one pending request, as torch's client has, and a key of its own. `wake`: from the
+// SET that WAITERS wait for to the last one's answer.
 #include <algorithm>
 #include <cstdio>
 #include <string>

@@ -32,7 +32,7 @@ class MachineFixture {
   std::optional<Action> took() {
     return last_of<Action>([](AgentAction& action) { return std::get_if<Action>(&action); });
   }
-  /// As above, for what the coordinator was told.
+  /// As above, for messages to the coordinator.
   template <typename Message>
   std::optional<Message> said() {
     return last_of<Message>([](AgentAction& action) {

@@ -1,5 +1,5 @@
 // Every pair of a state of AgentMachine and an event, with what the agent does then. The table is
-// in pairs.txt: `agent_tests "[record]"` writes it anew, and whoever does so reads what changed.
+// in pairs.txt: `agent_tests "[record]"` writes it. Review the difference afterwards.
 #include <csignal>
 #include <fstream>
 #include <functional>

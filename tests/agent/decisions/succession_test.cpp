@@ -30,7 +30,7 @@ class FollowerFixture : protected MachineFixture {
     took<StartWorkers>();
     took<ReachCoordinator>();
   }
-  /// The coordinator answers the beat of this moment, and grants so long a lease.
+  /// The coordinator answers the beat of this moment, and grants a lease of that length.
   void answered(std::int64_t lease_ms) {
     step(Ordered{Beat{.clock_us = 5, .echo_us = microseconds(now_), .lease_ms = lease_ms}});
   }

@@ -1,4 +1,4 @@
-// Both searches for whoever follows a coordinator that is lost.
+// Both searches for the successor of a lost coordinator.
 #include "agent/decisions/successor_search.hpp"
 
 #include <utility>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A node that was told of two successors in round 4 of three nodes, which h0:1 has led.
+// A node that knows two successors in round 4 of three nodes, which h0:1 has led.
 class SuccessorSearchFixture {
  protected:
   explicit SuccessorSearchFixture(FindSuccessor how) {

@@ -24,7 +24,7 @@ class VacantFixture : protected TwoWorkers {
     REQUIRE(took<StartWorkers>()->round.vacant == "1");
   }
   void starts_without_one(int round) { step(Ordered{StartRound{.round = round, .vacant = "1"}}); }
-  /// Worker 0 leaves round 2 when it is told to, and waits for the next one.
+  /// Worker 0 leaves round 2 on request, and waits for the next one.
   void changes_again() {
     told_to_leave_again();
     step(says(0, Parked{2}));

@@ -36,7 +36,7 @@ struct Sleeper {
 
 /// Starts a process with a guardian that dies without a word; returns when the guardian has ended.
 void die_with_guardian(const std::string& mark) {
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // so that the guardian's end is told to this process
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // so that this process is the parent that reaps the guardian
   Pipe pipe;
   const pid_t agent = fork();
   if (agent == 0) {

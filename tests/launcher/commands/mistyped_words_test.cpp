@@ -1,4 +1,4 @@
-// What is said of words that are nearly right.
+// Messages about words that are nearly right.
 #include <sys/stat.h>
 
 #include <filesystem>

@@ -32,7 +32,7 @@ class HostsJobFixture {
     REQUIRE(parsed.has_error());
     return parsed.error().message;
   }
-  /// What the leader is told to do.
+  /// The words that the host with the coordinator gets.
   Words told(const Words& words, int host = 0) {
     return start_of(job(words), {host, host == 0, {"10.0.0.1", 400}}).arguments;
   }

@@ -23,7 +23,7 @@ struct Disk {
 class FactsFixture {
  protected:
   ~FactsFixture() {
-    disk_->answers.release(8);  // for whoever still hangs
+    disk_->answers.release(8);  // for threads that still hang
   }
 
   FactsThread::Gather slow_gather() const {

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What is told of workers that are put there.
+/// The JSON of workers that are placed there.
 json workers_at(const std::vector<WorkerPlace>& places) {
   return json::parse(to_json(Machine{}, places))["workers"];
 }

@@ -150,7 +150,7 @@ TEST_CASE_METHOD(CampaignFixture, "a coordinator that was wrongly taken for dead
   REQUIRE(agent("a:1").replaced);
   CHECK(agent("a:1").replaced->endpoint == "b:1");
   CHECK(agent("a:1").campaign.epoch() == 0);
-  // Whoever takes the key so waits for a heartbeat timeout.
+  // An agent that takes the key in this way waits for a heartbeat timeout.
   CHECK(agent("a:1").held.alone < now_ + kBeatTimeout);
 }
 
@@ -295,7 +295,7 @@ class RandomCampaigns {
   };
 
   int below(int limit) { return static_cast<int>(random_() % static_cast<std::uint32_t>(limit)); }
-  /// Mostly next to nothing.
+  /// Usually next to nothing.
   std::chrono::milliseconds some_time() {
     return std::chrono::milliseconds{below(10) == 0 ? below(500) : below(5)};
   }
@@ -355,7 +355,7 @@ class RandomCampaigns {
       } else if (const auto* held = std::get_if<Campaign::Held>(&action)) {
         agent.alone = held->alone;
       } else if (const auto* begun = std::get_if<Campaign::MembersWritten>(&action)) {
-        // Unless somebody has followed, this is what whoever follows will read.
+        // Unless there is a successor already, this is what it will read.
         if (etcd_.read().holder && etcd_.read().holder->epoch == agent.campaign->epoch())
           REQUIRE(etcd_.read().members.nodes == begun->nodes);
       }

@@ -1,4 +1,4 @@
-// What is said to etcd, and how its answers are read. They are as etcd 3.4 gives them.
+// Requests to etcd, and how its answers are read. They are as etcd 3.4 gives them.
 #include "rendezvous/etcd/etcd_text.hpp"
 
 #include "tests/support/catch.hpp"

@@ -14,7 +14,7 @@ class HostedFixture : protected RoundFixture {
  protected:
   HostedFixture() { now_ += 1h; }
 
-  /// The server has just been started, or so long ago.
+  /// The server was started that long ago; just now by default.
   void server(int nodes_min, int nodes_max, std::chrono::milliseconds ago = 0ms) {
     job({.nodes_min = nodes_min,
          .nodes_max = nodes_max,

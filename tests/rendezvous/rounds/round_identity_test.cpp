@@ -154,7 +154,7 @@ TEST_CASE_METHOD(IdentityFixture, "what a dead node has left behind does not kee
   two_run_with_wanted_ranks();
   joins("b2", 1, 1);
   passes(2s);
-  says("b", Beat{});  // it was under way
+  says("b", Beat{});  // it was in flight
   CHECK_FALSE(dropped("b2"));
   passes_beating(5s, {"a", "b2"});
   CHECK(dropped("b"));
@@ -193,7 +193,7 @@ TEST_CASE_METHOD(IdentityFixture, "a contender is no node of the job yet") {
   CHECK_FALSE(machine_->ended());
 }
 
-// --- a coordinator that has been started anew ---
+// --- a coordinator that was restarted ---
 
 TEST_CASE_METHOD(IdentityFixture,
                  "a new coordinator goes on from the greatest that a member knows") {

@@ -139,7 +139,7 @@ TEST_CASE_METHOD(SeatsFixture, "those that stay go on without who is lost, and w
   says("a", Prepared{});
   const auto stop = ordered<StopRound>("b");
   CHECK(stop.keep);
-  CHECK(stop.attempt == 1);  // that costs no restart
+  CHECK(stop.attempt == 1);  // does not count as a restart
   stop_with(2, "0-1", "0-1");
   CHECK(ordered<StartRound>("a").vacant.empty());
   CHECK(ordered<StartRound>("b").first_rank == 2);

@@ -6,7 +6,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A job that leaves out nodes with two strikes; what is remembered of nodes is told at once.
+/// A job that leaves out nodes with two strikes; what is remembered of nodes is known at once.
 class NodesFixture : public RoundFixture {
  protected:
   void job_of(int nodes_min, int nodes_max) {

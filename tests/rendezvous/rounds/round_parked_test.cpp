@@ -67,7 +67,7 @@ TEST_CASE_METHOD(NumberFixture, "all are started anew where the job goes on with
   const auto stop = ordered<StopRound>("a");
   CHECK(stop.discard);
   CHECK_FALSE(stop.keep);
-  CHECK(stop.attempt == 0);  // that costs no restart
+  CHECK(stop.attempt == 0);  // does not count as a restart
   CHECK_FALSE(order<StartRound>("a").has_value());
   says("a", WorkersStopped{1});
   const auto start = ordered<StartRound>("a");

@@ -48,7 +48,7 @@ class WitnessedFixture : protected RoundFixture {
     for (const char* node : {"a", "b", "w"}) hears(node, round, revision);
   }
   JobStatus status() const { return machine_->status(now_, 0); }
-  /// Where a witness is told to vote; "": none is invited.
+  /// Where a witness is invited to vote; "": none is invited.
   std::string invites() {
     did<InviteWitnesses>();
     passes(kInvitePause);

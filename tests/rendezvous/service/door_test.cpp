@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 using asio::ip::tcp;
 
-/// Whatever is played has ended by then. Who has more patience than that was told at once.
+/// Whatever is played has ended by then. A peer with longer patience gets its answer at once.
 constexpr auto kPlayMax = 100s;
 
 // A server for many jobs, of which "one" and "two" have secrets.

@@ -23,7 +23,7 @@ EndClues ended(ExitStatus status, std::string err = "") {
   return clues;
 }
 
-/// A worker that wrote this so long before ddprun told it to end.
+/// A worker that wrote this that long before ddprun stopped it.
 EndClues told(ExitStatus status, std::string err, std::chrono::milliseconds before) {
   EndClues clues = ended(status, std::move(err));
   clues.told = true;

@@ -15,7 +15,7 @@ namespace ddprun {
 /// Writes down the calls of all threads while it lives; one at a time.
 class DiskCalls {
  public:
-  /// Paths are told as seen from `folder`.
+  /// Paths are reported as seen from `folder`.
   explicit DiskCalls(std::filesystem::path folder);
   ~DiskCalls();
   DiskCalls(const DiskCalls&) = delete;

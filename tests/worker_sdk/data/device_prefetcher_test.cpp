@@ -90,7 +90,7 @@ TEST_CASE("batches come in order, however many are copied ahead, and no more tha
       CHECK(batches.save_state() == std::to_string(i + 1));
     }
     CHECK_FALSE(batches.next());
-    CHECK(source.place == 7);  // the next epoch is not begun before the end of this one is told
+    CHECK(source.place == 7);  // the next epoch is not begun before the end of this one is reported
   }
 }
 

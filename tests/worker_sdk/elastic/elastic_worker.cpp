@@ -63,7 +63,7 @@ json options_with(const json& given) {
                   {"enters_late", -1},
                   {"resize", true},
                   // [step, size]: from that step on, a world of fewer members takes its time for
-                  // each. Who is started in place of another one comes no sooner.
+                  // each. A worker that replaces another one comes no sooner.
                   {"slow", {0, 0}}};
   options.update(given);
   return options;

@@ -199,7 +199,7 @@ TEST_CASE("elastic: an answer is owed about the round that was asked for, and on
   member.enter(5);
   CHECK(member.begin_training(/*line_round=*/4) == 0);
   member.leave();
-  member.enter(5);  // as a program does that passes through its worlds anew
+  member.enter(5);  // as a program does that enters its worlds again
   CHECK(member.begin_training(/*line_round=*/5) == std::nullopt);
 }
 

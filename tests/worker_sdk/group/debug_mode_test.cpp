@@ -12,7 +12,7 @@ namespace {
 int last() { return group().size() - 1; }
 bool is_odd() { return group().rank() == last(); }
 
-/// What this rank is told of the ranks that do not do the same.
+/// The message on this rank about ranks that do not do the same.
 std::string mismatch(const std::function<void()>& call) {
   try {
     call();

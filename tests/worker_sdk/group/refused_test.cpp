@@ -1,5 +1,5 @@
-// What is wrong with a collective's arguments is said before anything is sent. One rank is enough
-// for that: the group is of this process alone.
+// A collective with bad arguments fails before anything is sent. One rank is enough to test that:
+// the group is of this process alone.
 
 #include "ddprun/objects.hpp"
 #include "tests/support/catch.hpp"

@@ -197,7 +197,7 @@ TEST_CASE("whoever does not join in time is named") {
       [&](int rank) {
         if (rank == 1 || rank == 2) return;
         both.wait_for_all();
-        // In a file: that all who come find the store does not depend on who serves it.
+        // In a file: the message does not depend on which rank serves the store.
         const std::string text = error([&] {
           init_process_group({.backend = "gloo",
                               .timeout = kInVain,
@@ -253,7 +253,7 @@ TEST_CASE("a monitored barrier names who does not come, on all who wait") {
       4);
 }
 
-/// Rank 1 is killed; the other tries `call`, which must say so long before the timeout of 120 s.
+/// Rank 1 is killed; the other tries `call`, which must fail well before the timeout of 120 s.
 void with_dead_peer(const std::string& operation,
                     const std::function<void(const ProcessGroup&)>& call) {
   const Meeting through_barrier{2};  // before that, rank 1's death would be an error of the barrier

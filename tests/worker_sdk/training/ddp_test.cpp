@@ -20,7 +20,7 @@ struct Network : torch::nn::Module {
   torch::nn::BatchNorm1d norm{nullptr};
 };
 
-/// A trunk and two heads, of which a step uses what it is told to.
+/// A trunk and two heads; a step uses those that it is asked for.
 struct Heads : torch::nn::Module {
   Heads() {
     torch::manual_seed(1);
