@@ -158,7 +158,7 @@ def open_server(path):
                 quietly(server.shutdown)
 
         atexit.register(close)
-    except Exception:  # a torch that is too old for it, mostly
+    except Exception:  # usually a torch that is too old for it
         pass
 
 

@@ -75,7 +75,7 @@ class Answers:
         return [pickle.loads(answers[rank].result or b"") for rank in range(size)], []
 
     def error(self, ranks: Sequence[int]) -> Optional[Tuple[int, BaseException]]:
-        """The exception of one of these ranks; where `ranks` is empty, the first one that was told. Both of the
+        """The exception of one of these ranks; if `ranks` is empty, the first one that was reported. Both of the
         last round."""
         with self._lock:
             of_ranks = [self._answers[rank] for rank in ranks if rank in self._answers]
@@ -92,7 +92,7 @@ class Answers:
             except OSError:
                 if self._socket.fileno() < 0:
                     return
-                time.sleep(0.1)  # too many files are open, or whoever came has gone
+                time.sleep(0.1)  # too many files are open, or the client has gone
                 continue
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
             with self._lock:
@@ -122,7 +122,7 @@ class Answers:
             wire.receive(0)  # a worker takes the end of its connection for that of the job
 
     def _see(self, place: Place) -> None:
-        """What was told in rounds before counts no more."""
+        """Reports of earlier rounds count no more."""
         with self._lock:
             self._begin(place.round)
 

@@ -172,7 +172,7 @@ def _connect() -> Wire:
 
 
 def _end_with_starter(wire: Wire) -> None:
-    """Whoever has started the job says nothing more. When it is gone, nobody wants the result."""
+    """The starter of the job sends nothing more. When it is gone, nothing waits for the result."""
     try:
         wire.receive(0)
     except (OSError, WireError):

@@ -28,7 +28,7 @@ from ddprun._call import Call
 Hosts = Union[str, Sequence[str], None]
 
 SHUTDOWN_SECONDS = 30.0  # between SIGTERM and SIGKILL for workers, as --shutdown-timeout has it
-STOP_SECONDS = 30.0  # ddprun itself has so long beside that
+STOP_SECONDS = 30.0  # ddprun itself has this long beside that
 PUMP_SECONDS = 10.0  # for output that workers wrote before they ended
 RESULTS_SECONDS = 600.0  # for results that are still read when all workers have ended well
 ERRORS_SECONDS = 10.0  # for errors that are still read when the job has failed
@@ -38,11 +38,11 @@ OF_SEVERAL_NODES = ("nnodes", "hostfile", "node_rank", "master_addr", "master_po
 
 
 class LaunchError(RuntimeError):
-    """A job has failed. Where a worker has raised an exception, that is its `__cause__`.
+    """A job has failed. If a worker has raised an exception, that is its `__cause__`.
 
     `exit_code` is ddprun's, `ranks` are those that were the cause, and `report` is what --report-file has of the
-    failure. Where no report came, as when ddprun was killed, `__cause__` is the first exception that was told, and
-    `ranks` the rank that told it.
+    failure. If no report came, as when ddprun was killed, `__cause__` is the first exception that was reported, and
+    `ranks` the rank that reported it.
     """
 
     def __init__(self, message: str, exit_code: int, ranks: Sequence[int] = (),

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Optional
 
 STUCK_S = 1.0  # a call that fails does so within milliseconds
-RUNS_S = 0.01  # a thread that has run for so long does something
+RUNS_S = 0.01  # a thread that has run for this long does something
 WAITING = {  # modules whose functions wait for other members
     "torch.autograd",
     "torch.autograd.graph",

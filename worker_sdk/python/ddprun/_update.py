@@ -19,7 +19,7 @@ class Update:
         self._world = world
         self._run = world._run
         self._membership = world._membership
-        self.loss: Any = None  # The step's that is under way; None: the program does not tell it
+        self.loss: Any = None  # The current step's; None: the program does not report it
 
     def __enter__(self) -> None:
         if self._world._frees_gpu:

@@ -59,7 +59,7 @@ class Wire:
 
     @classmethod
     def connect(cls, connection: socket.socket, key: bytes) -> Wire:
-        """The side of a worker. Raises WireError where nobody answers."""
+        """The side of a worker. Raises WireError if the other side does not answer."""
         wire = cls(connection, key, b"", b"w")
         nonce = wire._read(NONCE_BYTES)
         if nonce is None:

@@ -132,7 +132,7 @@ def wrap_module(module: Any) -> None:
 
 
 def name_for(use_env: bool) -> List[str]:
-    """torch.distributed.launch gives workers an argument --local-rank, unless it was told to use variables."""
+    """torch.distributed.launch gives workers an argument --local-rank, unless its option asks for variables."""
     return ["ddprun-torchrun"] if use_env else ["ddprun", "launch"]
 
 
