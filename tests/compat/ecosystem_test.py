@@ -44,7 +44,7 @@ SINCE = {"fsdp2_cpu": ((2, 6), "FSDP2 is on trial before 2.6, and that of 2.4 ne
 REPORTS = {"record_error": r"(?s)(Root Cause|the job failed).*\brank\W+1\b.*ValueError: no such batch"}
 
 # A wanted difference: every group meets under the same keys, and torchrun's store still has those of
-# the group before, while ddprun's begins anew. The program itself checks what it prints.
+# the group before, while ddprun's is empty again. The program itself checks what it prints.
 DDPRUN_ONLY = {"reinit_group"}
 
 TIMEOUT_S = 400

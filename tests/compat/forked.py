@@ -2,8 +2,8 @@
 
     python forked.py    (forked.Server starts it, with a listening Unix socket as its standard input)
 
-Whoever connects sends one line of JSON, {"words": ..., "environment": ..., "folder": ..., "out": ..., "err": ...},
-and is sent two: the pid, and how the process has ended. The pid stays taken until the connection is closed.
+A client sends one line of JSON, {"words": ..., "environment": ..., "folder": ..., "out": ..., "err": ...},
+and gets two: the pid, and how the process has ended. The pid stays taken until the connection is closed.
 """
 
 import ctypes
@@ -105,7 +105,7 @@ def watch(pid, connection):
         connection.sendall(b"%d\n" % code)
         connection.recv(1)
     except OSError:
-        pass  # whoever asked has gone
+        pass  # the client has gone
     os._exit(0)
 
 
@@ -122,7 +122,7 @@ def become_torchrun(request):
     open_as(2, request["err"], os.O_WRONLY)
     os.environ.clear()
     os.environ.update(request["environment"])
-    tempfile.tempdir = None  # it is asked for anew
+    tempfile.tempdir = None  # Python looks for it again
     sys.argv = request["words"]
     sys.path[0] = os.path.dirname(sys.argv[0])
     runpy.run_path(sys.argv[0], run_name="__main__")

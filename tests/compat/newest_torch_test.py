@@ -2,7 +2,7 @@
 
     python3 newest_torch_test.py DDPRUN recorded   against newest_torch.json, which is in the repository
     python3 newest_torch_test.py DDPRUN wheel      against the newest wheel of torch; 77 without a network
-    python3 newest_torch_test.py --record          writes newest_torch.json anew
+    python3 newest_torch_test.py --record          writes newest_torch.json
 
 Every option must be there, with and without a value as torchrun has it, with its letters and choices;
 and every key of --rdzv-conf must be accepted. What they do is compat_test.py's to compare.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-TIMEOUT = 300  # a worker of --run-path imports torch anew, which takes a busy machine a minute
+TIMEOUT = 300  # a worker of --run-path imports torch itself, which takes a busy machine a minute
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 JOB_FOLDER = re.compile(r"(^|/)(job|none|{fresh id})_\w+(?=/)")  # <run_id>_<random>
 

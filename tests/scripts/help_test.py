@@ -1,4 +1,4 @@
-"""Who asks a script for help gets its first comment, and nothing is installed or built for that."""
+"""--help of a script prints its first comment, and nothing is installed or built for that."""
 
 import subprocess
 import unittest

@@ -28,7 +28,7 @@ echo "{name} $*" >>{calls}
 RPM = """#!/bin/sh
 exit 1
 """
-# Whoever runs the tests: the script is to see root, or not.
+# No matter which user runs the tests: the script is to see root, or not.
 ID = """#!/bin/sh
 echo {uid}
 """

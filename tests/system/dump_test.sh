@@ -36,7 +36,7 @@ PY
 tells_json() { dumps dumped --json && python3 "$scratch/check.py" "$scratch/dump"; }
 until_true 60 "the same in JSON" tells_json
 
-# Many ask at one time. On a busy machine a worker may answer too late for one of them.
+# Many ask at the same time. On a busy machine a worker may answer too late for one of them.
 many_ask() {
   local i asking=() told=0
   for i in 1 2 3 4 5; do
@@ -50,7 +50,7 @@ many_ask() {
 }
 until_true 60 "five answers at one time" many_ask
 
-# A stopped worker is told as such.
+# A stopped worker is reported as stopped.
 worker=$(worker_pid 0)
 kill -STOP "$worker"
 until_true 60 "rank 0 to be stopped" dump_shows dumped '^\[0\] is stopped \(SIGSTOP\)'
@@ -68,7 +68,7 @@ until_true 60 "both to sleep" dump_shows plain '^\[0-1\] sleeps'
 "$DDPRUN" stop plain >/dev/null
 ends 130
 
-# Whoever runs Python is asked where that is safe, however often: CPython 3.11 crashes when its frames are
+# A worker with Python is asked only where that is safe, however often: CPython 3.11 crashes when its frames are
 # read while a function is called.
 cat >"$scratch/calls.py" <<'PY'
 def calls(value):

@@ -41,7 +41,7 @@ for name in ("round 1", "stopping", "round 2", "exited with code 3", "killed by 
     assert name in names, names
 PY
 
-# --- What cannot be done is said ---
+# --- An error says what cannot be done ---
 run 71 --event-log "$scratch/absent/events" --no-python true
 says err "--event-log: cannot open the log file '$scratch/absent/events'"
 run 1 trace "$scratch/absent"

@@ -23,7 +23,7 @@ chmod +x "$DDPRUN"
 run 3 --no-python sh -c 'exit 3'
 DDPRUN=$ddprun
 
-# Bad input is told before anything starts.
+# Bad input is reported before anything starts.
 run 2 --bogus train.py
 says err "there is no option '--bogus'"
 run 2

@@ -6,7 +6,7 @@
 logs=$scratch/logs
 export scratch
 
-# Lines that are said at nearly one time are shown as one. So workers speak when all of them are there. One
+# Equal lines that come at nearly the same time are shown as one. So workers write when all of them are there. One
 # that a busy machine holds up even then is rightly shown apart, so that there are several tries.
 export go=$scratch/go
 mkfifo "$go"

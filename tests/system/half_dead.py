@@ -2,7 +2,7 @@
 
 half_dead.py COORDINATOR_PORT FILE: listens at a free port, and writes that port as a line to FILE. For
 each line of its input it resets the agents' ends of all connections. The coordinator's ends stay open,
-and nothing is said over them any more. It writes a line for each connection that is made.
+and nothing is sent over them any more. It writes a line for each connection that is made.
 """
 
 import socket

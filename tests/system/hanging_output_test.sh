@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The output of ddprun may be a file, as that of a batch job is, whose disk or server hangs: the job is stopped and ends
-# as always, and nothing is missing when the disk answers again. Who looks at logs in a folder that hangs is told so. A
+# as always, and nothing is missing when the disk answers again. If a folder of logs hangs, its readers get a note. A
 # job whose program is there can be stopped, and goes on when the disk answers.
 . "$(dirname "$0")/lib.sh"
 
@@ -67,7 +67,7 @@ SH
 says err "no answer from '$folder/logs/"
 says out running
 
-# --- Workers are started anew, and the disk of their program hangs ---
+# --- Workers are restarted, and the disk of their program hangs ---
 for end in stopped answers; do
   export end
   inside 143 <<'SH'

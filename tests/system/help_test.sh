@@ -47,7 +47,7 @@ ln -s "$DDPRUN" "$scratch/torchrun"
 says_not out "ddprun COMMAND"
 says_not out "Commands for running jobs"
 
-# A mistake in the words of a command is said in a sentence, with the help that has more.
+# A mistake in the words of a command is reported in a sentence, with the help that has more.
 run 2 logs --folow 1
 says err "logs: there is no option '--folow'; did you mean --follow? (see ddprun logs --help)"
 run 2 checkpoint rm x

@@ -90,7 +90,7 @@ else
   echo "a limited link is not tried: $(cat "$scratch/why")"
 fi
 
-# h2 never hears that it is to open a port. Nothing is measured with it, and that is told.
+# h2 never hears that it is to open a port. Nothing is measured with it, and a finding says so.
 echo '"bench":"prepare"' >"$scratch/h2.deaf"
 bench h1,h2,h3
 has 'sorted(each[1] for each in w if each[0] == "bench") == ["h1", "h2", "h2"]'

@@ -30,7 +30,7 @@ for kind in server disk; do
   ! grep -q "does not run" "$scratch/out" || fail "Python is named where the script hangs"
 done
 
-# Nothing is begun yet, so the signal that `timeout` sends ends it as any program. What it waits for is said.
+# Nothing is begun yet, so the signal that `timeout` sends ends it as any program. A note says what it waits for.
 waits() { # PLACE ARGUMENTS...
   with server timeout 6 "$DDPRUN" "${@:2}"
   [ "$code" = 124 ] || fail "exit code $code, expected 124: ddprun ${*:2}"

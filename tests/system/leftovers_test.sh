@@ -118,7 +118,7 @@ while signal.sigwait(signals) == signal.SIGTERM:
     os.kill(child, signal.SIGTERM)
 PY
 saves bash -c "python3 $scratch/init.py python3 $scratch/saves.py; exit \$?"
-# Below a wrapper and a shell, when the wrapper has ended by itself: the shell is told, and then what is below it.
+# Below a wrapper and a shell, when the wrapper has ended by itself: the shell gets SIGTERM, and then what is below it.
 SECONDS_TO_SAVE=0.3 start --standalone --no-python python3 -c "
 import subprocess, sys
 subprocess.Popen(['bash', '-c', 'python3 $scratch/saves.py; exit 1'])

@@ -98,7 +98,7 @@ run 0 --log-dir /dev/null -t 3 --no-python sh -c 'echo "[$TORCHELASTIC_ERROR_FIL
 [ "$(cat "$scratch/out")" = '[]' ] || fail "with --log-dir /dev/null: $(cat "$scratch/out")"
 nothing_left
 
-# --- What cannot be written is said ---
+# --- An error says what cannot be written ---
 touch "$scratch/file"
 run 2 --log-dir "$scratch/file" --no-python true
 says err "--log-dir: cannot make the directory '$scratch/file'"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# However much a worker records of its end, and whatever characters are in it: its failure is told once,
+# However much a worker records of its end, and whatever characters are in it: its failure is reported once,
 # with its exit code, and the terminal takes no orders from it.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An etcd that speaks TLS alone, and only with clients that have a certificate. Who has none hears why, as
-# does who trusts another authority, or finds no etcd.
+# An etcd that speaks only TLS, and only with clients that have a certificate. A node without one learns why, as
+# does one that trusts another authority, or finds no etcd.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/etcd.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The node that coordinates the job is killed, and then the one that has followed it. The others go on
-# with new workers, it costs no restart, and nobody outside was asked. When the first one is there again, it
+# with new workers, it does not count as a restart, and no other service helps. When the first one is there again, it
 # joins the others, and begins no job of its own.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"

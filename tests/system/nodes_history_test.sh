@@ -105,7 +105,7 @@ node h1 says_not err "restart 1"
 kill -TERM "${agents[server]}"
 gone "${agents[server]}"
 
-# What cannot be kept is said, and stops nobody.
+# A warning says what cannot be kept, and the job goes on.
 rm "$members"/*
 server=''
 touch "$scratch/file"

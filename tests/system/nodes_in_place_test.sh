@@ -36,7 +36,7 @@ for host in h3 h4; do
   node "$host" says err "keeping the workers of this node"
 done
 
-# It comes back after the end of its lease, so its worker is started anew, and has the others' state.
+# It comes back after the end of its lease, so its worker is restarted, and has the others' state.
 thaw h2
 for host in h3 h4; do until_true 60 "$host to be in a world of three again" has_grown "$host"; done
 until_true 60 "another worker of h2 to be in it" is_replaced h2

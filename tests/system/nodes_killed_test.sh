@@ -14,7 +14,7 @@ node h3 ends 137
 wait_for_world h1 h2 h4
 nothing_on h3
 
-# As often as MIN allows, and it costs no restart.
+# As often as MIN allows, and it does not count as a restart.
 kill -KILL "${agents[h2]}"
 node h2 ends 137
 wait_for_world h1 h4

@@ -8,7 +8,7 @@ start_on h1 unknown --nnodes 2 --rdzv-backend c10d --rdzv-endpoint nowhere:29400
   --rdzv-conf join_timeout=5 --no-python true
 start_on h1 static --nnodes 2 --node-rank 1 --master-addr nowhere \
   --rdzv-conf join_timeout=5 --no-python true
-# The host is there, and nobody listens.
+# The host is there, and no process listens.
 start_on h1 alone --nnodes 2 --rdzv-backend c10d --rdzv-endpoint h2:29400 --rdzv-id job \
   --rdzv-conf join_timeout=5 --no-python true
 for name in unknown static alone; do node "$name" ends 69; done

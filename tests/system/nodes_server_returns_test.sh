@@ -61,7 +61,7 @@ all_say 1 "lost the coordinator: the workers of this node run on"
 start_server server_b
 for host in h2 h3 h4; do node "$host" ends 0; done
 
-# A worker fails while it is away. Its store was away, too, so that costs no restart.
+# A worker fails while it is away. Its store was away, too, so that does not count as a restart.
 start_nodes failed 20
 kill_server server_b
 kill -KILL "${old[1]}"

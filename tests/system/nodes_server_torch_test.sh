@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A ddprun server is killed and started again under unmodified PyTorch programs. They train on; and one
-# that needs its store again begins anew, which costs no restart.
+# that needs its store again restarts, which does not count as a restart.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 

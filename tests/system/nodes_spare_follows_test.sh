@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A spare follows whoever follows the coordinator that is lost: the next round has it in the place of
+# A spare follows the successor of a lost coordinator: the next round has it in the place of
 # the lost node, and there is no smaller one on the way. It is so when the number of nodes is fixed,
 # when it is a range, and when the coordinator's machine hangs.
 . "$(dirname "$0")/lib.sh"
@@ -21,8 +21,8 @@ one_round() {
   done
 }
 
-# A node that was killed is known to be gone at once. Only one that hangs has to be silent for so long, and no
-# other node is to be silent for so long on a busy machine.
+# A node that was killed is known to be gone at once. Only one that hangs has to be silent for that many seconds, and no
+# other node is to be silent for that time on a busy machine.
 for how in "KILL 3 60" "KILL 2:3 60" "freeze 2:3 6"; do
   read -r how count seconds <<<"$how"
   job=$how-${count/:/-}

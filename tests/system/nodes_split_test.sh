@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The network falls into two parts. Only the one with more than half of the nodes goes on, whoever
+# The network falls into two parts. Only the one with more than half of the nodes goes on, whichever node
 # coordinated the job before; when the network is whole again, all of them do.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"

@@ -26,6 +26,6 @@ with urllib.request.urlopen(url, timeout=60) as events:
             break
     seen_s = time.monotonic() - killed
     print(f"seen as lost after {seen_s:.2f} s")
-    # A timing decides nothing on a machine that is too busy; what is said has been seen.
+    # A timing decides nothing on a machine that is too busy; the content has been seen.
     if seen_s > LIMIT_S:
         print(f"more than {LIMIT_S} s")

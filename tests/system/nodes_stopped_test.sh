@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A node that is told to stop leaves in order, and the others go on without it.
+# A node that gets a stop signal leaves in order, and the others go on without it.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 

@@ -60,7 +60,7 @@ is_accurate() { # HOST
 
 resumed_at() { sed -nE 's/^resumed at epoch ([0-9]+) .*/\1/p' "$nodes/h1/out" | tail -n 1; }
 
-# every_epoch_once EPOCHS: the weights at the end have seen every epoch once. Whoever resumes goes on behind
+# every_epoch_once EPOCHS: the weights at the end have seen every epoch once. A resumed training goes on behind
 # the last epoch that was reported; or behind the one before, when that was still being written in the
 # background; or behind the next, when that was saved and its report came too late.
 every_epoch_once() {

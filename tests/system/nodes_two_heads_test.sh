@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The node that coordinates the job and the one that would follow it are killed at once. Nobody listens
+# The node that coordinates the job and the one that would follow it are killed at once. No process listens
 # there any more, so the others know that both are gone, also when they had reached the second one already,
 # and do not wait for their leases: the heartbeat timeout is longer than this test waits for a worker.
 . "$(dirname "$0")/lib.sh"

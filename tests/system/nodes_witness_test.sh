@@ -31,7 +31,7 @@ node h1 ends 137
 wait_for_world h2
 nothing_on h1
 
-# It starts again, and is told where the job is, though it is the first place of it.
+# It starts again, and learns where the job is, though it is the first place of it.
 start_node h1 killed
 wait_for_world h1 h2
 witnessed h2

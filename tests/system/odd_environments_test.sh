@@ -11,7 +11,7 @@ unnamed=$((100000 + 4 * $$)) # nobody has that number
 as_user "$unnamed"
 cd /
 
-# --- Who runs it, and with which variables
+# --- Odd users, and odd variables
 wrap "${user[@]}"
 works "a user without a name in \`/etc/passwd\`"
 wrap "${user[@]}" env HOME=/root

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ddprun does without the system calls that came after Linux 5.0: pidfd_open(2), close_range(2) and
-# others. Then workers start again, are killed with their daemons, and get none of its files.
+# ddprun does not need the system calls that came after Linux 5.0: pidfd_open(2), close_range(2) and
+# others. Without them workers start again, are killed with their daemons, and get none of its files.
 . "$(dirname "$0")/lib.sh"
 
 real=$DDPRUN

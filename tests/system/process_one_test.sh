@@ -41,7 +41,7 @@ run 9 --no-python sh "$scratch/orphans.sh"
 says_not out zombie
 nothing_left
 
-# --- So are those of whoever enters the container of a server.
+# --- So are processes of a user who enters the container of a server.
 start_contained server --host 127.0.0.1 --port 0
 wait_for_line '^listening on '
 nsenter -t "$one" --pid --mount sh -c '(setsid sh -c "exit 0" &) ; (setsid sh -c "exit 0" &)'

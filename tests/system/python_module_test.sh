@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The module ddprun for Python under the real ddprun, with the system's Python and no PyTorch: how far a
-# worker had come is told when it fails, and a checkpoint is asked for before the scheduler ends the job.
+# worker had come is reported when it fails, and a checkpoint is asked for before the scheduler ends the job.
 . "$(dirname "$0")/lib.sh"
 
 [ -n "$(command -v python3)" ] || skip "there is no python3"

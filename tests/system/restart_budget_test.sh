@@ -46,7 +46,7 @@ says err "  no further restart: the same failure 3 times, no step gained (--same
 run 1 --standalone --max-restarts 4 "$scratch/fails.py"
 says err "  restarts: 4 of 4; it failed 3 times at fails.py:4 with the same KeyError"
 
-# A pause is said, and report.json has the budget.
+# A message announces a pause, and report.json has the budget.
 run 5 --standalone --max-restarts 1/1h --restart-delay 1 --report-file "$scratch/report.json" \
   --no-python sh -c 'exit 5'
 says err "restarting in 1 s (--restart-delay 1s)"
@@ -57,7 +57,7 @@ grep -q '"no_restart": "there were 1 within 1h' "$scratch/report.json" || fail "
 run 5 --standalone --same-failure-limit 3 --no-python sh -c 'exit 5'
 says err "--same-failure-limit has no effect: there are no restarts (--max-restarts)"
 
-# What is no budget is said with what is one.
+# The error about a wrong budget says what is expected.
 run 2 --standalone --max-restarts 3/week --no-python true
 says err "--max-restarts '3/week': expected N, N/TIME or N@progress: 3, 3/1h, 3@progress"
 nothing_left

@@ -126,7 +126,7 @@ CODE=0 run 0 --log-dir "$logs" fine.py
 [ -z "$(find "$logs" -name '*.tmp')" ] || fail "half a record is left"
 rmdir "$file"
 
-# --- Whoever wants none has none, and without a folder of logs there is none ---
+# --- An option turns it off, and without a folder of logs there is none ---
 CODE=0 run 0 --log-dir "$logs" --no-run-record fine.py
 [ ! -e "$file" ] || fail "--no-run-record has left a record"
 CODE=0 run 0 fine.py

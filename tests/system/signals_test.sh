@@ -69,7 +69,7 @@ for i in $(seq 0 9); do
   nothing_left
 done
 
-# Output that nobody takes does not keep ddprun from ending when it is told to.
+# Output that no process reads does not keep ddprun from ending on a signal.
 mkfifo "$scratch/unread"
 exec 6<>"$scratch/unread"
 : >"$scratch/err"

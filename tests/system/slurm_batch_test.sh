@@ -52,7 +52,7 @@ script --nodes=2 -- "ddprun --no-python sh -c 'exit 7'" >"$slurm/fails.sbatch"
 submit "$slurm/fails.sbatch"
 job_ends "$job" FAILED
 [ "$(field "$job" ExitCode)" = 7:0 ] || job_failed "$job" "exit code $(field "$job" ExitCode)"
-# All nodes share the job's output: what concerns all of them is told once.
+# All nodes share the job's output: what concerns all of them is printed once.
 job_says "$job" "the job failed: (rank [01]|ranks 0-1) on h[12] exited with code 7"
 for news in "the job failed" "stopping all workers"; do
   [ "$(grep -c "$news" "$slurm/out/$job")" = 1 ] || job_failed "$job" "several nodes say '$news'"

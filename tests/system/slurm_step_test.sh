@@ -24,13 +24,13 @@ submit --nodes=1 --gpus-per-node=3 \
 job_ends "$job" COMPLETED
 job_says "$job" "^h[1-4] is rank 2 of 3 in $job.0"
 
-# Several ddprun on a node are told which option to change.
+# Several ddprun on a node print which option to change.
 submit --nodes=1 --ntasks-per-node=4 --wrap="srun '$DDPRUN' --no-python true"
 job_ends "$job" FAILED
 [ "$(field "$job" ExitCode)" = 2:0 ] || job_failed "$job" "its exit code is $(field "$job" ExitCode)"
 job_says "$job" "srun has started 4 ddprun on this node.*--ntasks-per-node=1"
 
-# What is to be said of a command line that all nodes take is said by one of them.
+# All nodes take the same command line, so one of them prints the warnings about it.
 submit --nodes=4 --ntasks-per-node=1 --wrap="srun '$DDPRUN' --monitor-interval 1 --no-python true"
 job_ends "$job" COMPLETED
 [ "$(grep -c -- "--monitor-interval has no effect" "$slurm/out/$job")" = 1 ] || job_failed "$job" "not said once"

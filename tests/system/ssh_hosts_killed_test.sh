@@ -29,7 +29,7 @@ heal h4
 nothing_of_the_job_on h1 h2 h3 h4
 nothing_on me
 
-# All hosts are needed when nothing else is said.
+# All hosts are needed by default.
 start_hosts all --hosts h1,h2,h4 --no-python sh "$worker"
 wait_for_world h1 h2 h4
 kill -KILL "$(agent_on h2)"

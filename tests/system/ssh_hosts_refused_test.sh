@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A host that cannot be had is told at once, in one sentence that says what to do.
+# A host that cannot be reached is reported at once, in one sentence that says what to do.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 . "$(dirname "$0")/ssh_hosts.sh"
@@ -63,7 +63,7 @@ start_hosts script --hosts h1,h2 --tee 7 --no-python true
 node script ends 2
 node script says err "--tee '7': expected"
 
-# With MIN:MAX the others do without it.
+# With MIN:MAX the others run without it.
 start_hosts fewer --hosts h9,h1,h2 --nnodes 2:3 --rdzv-conf last_call_timeout=0 --no-python \
   sh -c 'echo "rank $RANK of $WORLD_SIZE"'
 node fewer ends 0

@@ -21,7 +21,7 @@ for host in me h1 h2 h3; do
   done
 done
 
-# The hosts have a secret of their own, which nobody was told of.
+# The hosts have a secret of their own, which no other process knows.
 port=$(on h1 ss -Hltn 'src 10.77.0.1' | sed -E 's/.* 10\.77\.0\.1:([0-9]+) .*/\1/')
 answer=$(on h2 timeout 60 bash -c 'exec 3<>"/dev/tcp/10.77.0.1/$0"; echo "{}" >&3; cat <&3' "$port")
 [[ $answer == *"this job has a secret"* ]] || fail "a stranger at port $port was answered: $answer"
@@ -38,7 +38,7 @@ done
 nothing_of_the_job_on h1 h2 h3
 nothing_on me
 
-# The exit code is the job's, and the failure is told once.
+# The exit code is the job's, and the failure is reported once.
 start_hosts failed --hosts h1,h2 --report-file "$scratch/why.json" --remote-dir / --no-python sh -c '[ $RANK = 0 ] && exec sleep 100; echo "disk is full" >&2; exit 28'
 node failed ends 28
 node failed says err "[h1] ddprun: the job failed: rank 1 on h2 exited with code 28: disk is full"

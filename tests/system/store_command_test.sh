@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ddprun store says where it listens, serves torch's own client, and ends when it is told to.
+# ddprun store says where it listens, serves torch's own client, and ends on a signal.
 . "$(dirname "$0")/lib.sh"
 
 start store --host 127.0.0.1 --port 0 --port-file "$scratch/port"

@@ -35,7 +35,7 @@ behaves "it forks while it is killed" 3 \
    # No more than so many, lest a machine on which rank 1 is late runs out of processes.
    for i in $(seq 1000); do (setsid sleep 1000 &); done; while :; do sleep 1000; done'
 
-# What starts with an error is told as a shell tells it, on the first and on every attempt.
+# A worker that cannot start is reported as a shell does it, on the first and on every attempt.
 printf '#!/nonexistent/interpreter\n' >"$scratch/broken"
 chmod +x "$scratch/broken"
 run 127 --nproc-per-node 3 --max-restarts 2 --no-python "$scratch/broken"
@@ -56,7 +56,7 @@ late=$(tail -n 1 "$scratch/memory" | tr -dc 0-9)
 no_process_left "200 restarts"
 nothing_left
 
-# Too many workers for the files that a process may open are said before any is started.
+# If there are too many workers for the files that a process may open, an error says so before any is started.
 code=0
 (
   ulimit -n 60

@@ -11,7 +11,7 @@ sys.exit(not all(map(importlib.util.find_spec, ["transformers", "accelerate"])))
   skip "there is no transformers or no accelerate for $python"
 export OMP_NUM_THREADS=1
 
-export http_proxy=http://127.0.0.1:9 # nobody listens there
+export http_proxy=http://127.0.0.1:9 # no process listens there
 start --nproc-per-node 2 --rdzv-id hf "$here/programs/hf_trainer.py"
 tells() { # FIELD: the job's status has a number there
   "$DDPRUN" status hf --json | grep -qE "\"$1\":[0-9]"

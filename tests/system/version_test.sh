@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ddprun says which version and commit it is, and a build learns the commit without compiling anew for
+# ddprun says which version and commit it is, and a build learns the commit without compiling again for
 # nothing.
 . "$(dirname "$0")/lib.sh"
 write_commit=$(cd "$(dirname "$0")/../../cmake" && pwd)/WriteCommit.cmake

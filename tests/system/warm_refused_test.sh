@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What may not be imported before a fork is said in a line, and left to every worker.
+# A line names what may not be imported before a fork; every worker imports it by itself.
 . "$(dirname "$0")/lib.sh"
 
 [ -n "$(command -v python3)" ] || skip "there is no python3"

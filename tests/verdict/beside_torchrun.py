@@ -13,7 +13,7 @@ from pathlib import Path
 
 THINGS = ("kind", "rank", "file", "line")
 LIMIT = 60
-HANG_LIMIT = 30  # ddprun is told to wait for 4 seconds in these cases
+HANG_LIMIT = 30  # in these cases ddprun waits for 4 seconds
 MISSING_PROGRAM = ("FileNotFoundError", "PermissionError", "OSError", "exitcode  : 127", "exitcode  : 126")
 LOST_NODE = ("RendezvousConnectionError", "RendezvousClosedError", "keep-alive", "heartbeat")
 

@@ -31,7 +31,7 @@ build "$scratch/outside"
 meets "$scratch/outside/outside"
 
 # The environment may be named. So may an unpacked archive of LibTorch, with the same objects. A folder
-# that has no PyTorch is said to have none, and an archive of another version to be of that one.
+# without a PyTorch is an error, and an archive of another version a message with both versions.
 configure "$project" "$scratch/named" -DDDPRUN_TORCH_ENV="$DDPRUN_TORCH_ENV" || fail "cannot name PyTorch"
 make_archive_layout "$scratch/libtorch"
 configure "$project" "$scratch/archive" -DDDPRUN_TORCH_ENV="$scratch/libtorch" || fail "cannot name LibTorch"

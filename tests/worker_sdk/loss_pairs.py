@@ -5,7 +5,7 @@
 The second worker dies at any time up to 400 ms after the first, at once in every eighth pair, and in every third pair it
 is the worker that replaces the first. It takes minutes, so no suite runs all of it. ddprun is not asked: what lives is
 read from /proc, and who trained with whom from what the workers wrote. Two worlds must never train at once, no node may
-have more workers than it should, whoever was not killed stays, and every job ends with 0 and leaves nothing.
+have more workers than it should, every worker that was not killed stays, and every job ends with 0 and leaves nothing.
 """
 
 import argparse

@@ -19,7 +19,7 @@ def end(group_stays=False):
     There the process just ends. (2.11 was not seen to hang.)
 
     group_stays: caches of DTensor's still hold the group, and with it the threads of Gloo's. Python 3.11 aborts
-    if one of these drops its last tensor while it shuts down, whoever launched it: there the process just ends, too."""
+    if one of these drops its last tensor while it shuts down, with any launcher: there the process just ends, too."""
     if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 11):
         os._exit(0)
     dist.destroy_process_group()

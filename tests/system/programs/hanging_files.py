@@ -1,4 +1,4 @@
-"""Runs a command with a folder that hangs when it is told to: hanging_files.py FOLDER SWITCH COMMAND...
+"""Runs a command with a folder that hangs on request: hanging_files.py FOLDER SWITCH COMMAND...
 
 The folder keeps its files in memory, and others do not see it. While the file SWITCH exists, nobody gets an answer
 from the folder, as from a server of files that is gone; when it is removed, all get theirs. The exit code is that of
@@ -130,7 +130,7 @@ def serve(device, switch):
             code, body = -refused.errno, b""
         try:
             answer(device, unique, body, code)
-        except OSError:  # the one who asked has been killed
+        except OSError:  # the client has been killed
             pass
 
 

@@ -1,4 +1,4 @@
-# The script overwrites the address of the store by one at which nobody listens.
+# The script overwrites the address of the store by one at which no process listens.
 # kind: exception
 # some_of: 0,1,2
 # type: torch.distributed.DistNetworkError

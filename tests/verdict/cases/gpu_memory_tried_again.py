@@ -1,4 +1,4 @@
-# A GPU is said to be full, the step is tried again with less, and that does not fit, either.
+# A GPU is full, the step is tried again with less, and that does not fit, either.
 # kind: exception
 # ranks: 1
 # type: torch.OutOfMemoryError

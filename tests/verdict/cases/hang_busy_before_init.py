@@ -13,5 +13,5 @@ if meet.RANK == 1:
     while True: pass  # HERE
 import torch.distributed as dist
 
-meet.are_there([0, 2], "imported")  # or one who still imports would hang as well
+meet.are_there([0, 2], "imported")  # or one that still imports would hang as well
 dist.init_process_group("gloo")

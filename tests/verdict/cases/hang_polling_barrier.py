@@ -1,4 +1,4 @@
-# Two ranks count in the store, again and again, who has come to their own barrier; one sleeps.
+# Two ranks count in the store, again and again, which ranks have reached their own barrier; one sleeps.
 # kind: hang
 # outcome: hung
 # ddprun_exit: 86

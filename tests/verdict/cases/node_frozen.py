@@ -16,7 +16,7 @@ import meet
 meet.everybody_is_there()
 if meet.RANK == 1:
     agent = os.getppid()
-    # Whoever ends this test is none of the job's processes.
+    # The process that ends this test is none of the job's.
     end = f"sleep 12; kill -9 {agent}"
     subprocess.Popen(["env", "-i", "/bin/sh", "-c", end], start_new_session=True)
     os.kill(agent, signal.SIGSTOP)

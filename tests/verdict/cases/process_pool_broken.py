@@ -1,4 +1,4 @@
-# A process of an executor's pool ends without a word, and whoever waits for its result learns it.
+# A process of an executor's pool ends without a word, and the thread that waits for its result learns it.
 # kind: exception
 # ranks: 2
 # type: concurrent.futures.process.BrokenProcessPool

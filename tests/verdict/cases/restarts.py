@@ -1,4 +1,4 @@
-# The same root in attempt after attempt is said to be the same.
+# If attempt after attempt has the same root, the report says so.
 # kind: exception
 # ranks: 1
 # type: KeyError

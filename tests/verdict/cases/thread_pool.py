@@ -1,4 +1,4 @@
-# A thread of a pool raises an exception, and whoever asks for its result gets it.
+# A thread of a pool raises an exception, and the thread that asks for its result gets it.
 # kind: exception
 # ranks: 2
 # type: FileNotFoundError

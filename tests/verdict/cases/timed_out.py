@@ -1,4 +1,4 @@
-# A collective's own time is over before a hang is known: whoever did not come is the cause.
+# A collective's own time is over before a hang is known: the rank that did not come is the cause.
 # kind: hang
 # outcome: failed
 # ranks: 1

@@ -1,4 +1,4 @@
-# A hang is told and nobody stopped; then the collective's own time is over.
+# A hang is reported and no worker stopped; then the collective's own time is over.
 # kind: hang
 # outcome: failed
 # ranks: 1

@@ -1,4 +1,4 @@
-# Two ranks fail at one time, each for a reason of its own: both are named. ddprun is suspended
+# Two ranks fail at the same time, each for a reason of its own: both are named. ddprun is suspended
 # until both have ended, so that it can stop neither of them before.
 # kind: exit_code
 # both: 0,2

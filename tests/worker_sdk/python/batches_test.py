@@ -34,7 +34,7 @@ class Job:
         self.steps = []  # the samples of all workers in each step
 
     def train(self, workers, steps):
-        """Every worker begins anew, as after a restart, and all count `steps` steps."""
+        """Every worker begins again, as after a restart, and all count `steps` steps."""
         batches = [ddprun.Batches(self.size, **self.options) for _ in range(workers)]
         for rank, each in enumerate(batches):
             if self.saved is not None:

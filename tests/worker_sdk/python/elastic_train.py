@@ -41,7 +41,7 @@ OPTIONS = {
     "resize": True,
     "device": "cpu",
     "deaf": None,  # the rank that nothing frees from a collective
-    # [step, size]: from that step on, a world of fewer members does none before it is held. Who is started in place
+    # [step, size]: from that step on, a world of fewer members does none before it is held. A worker in the place
     # of another one comes no sooner.
     "whole": [0, 0],
     "ended": [],  # the ranks that have left their last world before anybody comes in place of another one
@@ -97,7 +97,7 @@ def wait_for_step(file, step):
 
 
 def come_late(folder, options):
-    """Whoever is started in place of another one waits for what the options say."""
+    """A worker that is started in place of another one waits for what the options say."""
     if not ddprun.restart_count():
         return
     if options["whole"][0]:

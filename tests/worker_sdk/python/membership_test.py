@@ -197,7 +197,7 @@ class HoldTest(unittest.TestCase):
         member.enter(5)
         self.assertEqual(member.begin_training(line_round=4), 0)
         member.leave()
-        member.enter(5)  # as a program does that passes through its worlds anew
+        member.enter(5)  # as a program does that enters its worlds again
         self.assertIsNone(member.begin_training(line_round=5))
 
     def test_an_order_to_leave_takes_the_place_of_an_answer_that_is_owed(self):

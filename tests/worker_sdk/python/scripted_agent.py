@@ -151,7 +151,7 @@ class ScriptedAgent:
         self.start(rank)
 
     def change_at_once(self):
-        """Those that live leave the round, and are told the next one."""
+        """The live workers leave the round, and get the next one."""
         self.say_to_all(type="leave", round=self.round)
         self.await_parked()
         self.enter_next_round()

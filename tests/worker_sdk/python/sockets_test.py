@@ -1,4 +1,4 @@
-"""Whoever enters a world with a member that is gone is freed from waiting for it."""
+"""A worker that enters a world with a member that is gone is freed from waiting for it."""
 
 import multiprocessing
 import sys
