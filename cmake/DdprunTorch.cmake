@@ -63,7 +63,7 @@ function(ddprun_add_torch torch)
   if(EXISTS ${torch}/lib/libtorch_cuda.so)
     target_compile_definitions(ddprun::torch INTERFACE USE_C10D_NCCL)
     # LibTorch finds GPUs when libtorch_cuda.so is loaded. Programs need no symbol of it, so a linker
-    # that is told --as-needed, as Debian's and Ubuntu's gcc tell it, would leave it out.
+    # with --as-needed, the default of Debian's and Ubuntu's gcc, would leave it out.
     target_link_libraries(ddprun::torch INTERFACE
       -Wl,--push-state,--no-as-needed,-ltorch_cuda,--pop-state c10_cuda)
   endif()

@@ -1,5 +1,5 @@
 # cmake -DSOURCE=... -DFILE=... -P WriteCommit.cmake: writes the commit of the checkout SOURCE into the
-# C++ file FILE, and leaves the file alone when nothing has changed, so that nothing is compiled anew.
+# C++ file FILE, and leaves the file alone when nothing has changed, so that nothing is compiled again.
 #
 # A packager who builds outside of git names the commit in the environment, as DDPRUN_COMMIT.
 set(commit "$ENV{DDPRUN_COMMIT}")

@@ -2,7 +2,7 @@
 # Makes the executable that runs anywhere: dist/ddprun-VERSION-linux-ARCH.
 #   binary.sh [--arch x86_64|aarch64]
 # It needs glibc 2.17 or newer and nothing else: everything but the C library is linked in. musl would
-# do without even that, but finds neither users nor hosts by what /etc/nsswitch.conf names, such as
+# not need even that, but finds neither users nor hosts by what /etc/nsswitch.conf names, such as
 # sssd, LDAP or systemd's own host names. zig has glibc's stubs for any version and processor.
 . "$(dirname "$0")/openssl.sh"
 
@@ -20,7 +20,7 @@ build_openssl "$arch"
 flock -u "$lock"
 
 build=$project/build/package-$arch
-# zig knows no -Oz of its own, which makes 7 % less code than -Os. Where the linker sees the whole program as one
+# zig knows no -Oz of its own, which makes 7 % less code than -Os. If the linker sees the whole program as one
 # (-flto), another 14 % go, as measured with 10 MB. Functions with the same code become one: 3 % of 7 MB.
 flags=(-Xclang -Oz -Xclang -fmerge-functions -flto=full -DNDEBUG -g0 -ffunction-sections -fdata-sections
   "-ffile-prefix-map=$project=ddprun" "-ffile-prefix-map=$headers=headers/usr")

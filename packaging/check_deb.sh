@@ -50,7 +50,7 @@ for suite in bullseye bookworm trixie; do
   say "deb: installed, run and removed in Debian $suite: $(grep '^ddprun ' "$scratch/out")"
 done
 
-# With PyTorch at hand, somebody else's project is built with the SDK's sources, and run.
+# If there is a PyTorch, a project of a user is built with the SDK's sources, and run.
 if [ ! -x "$DDPRUN_TORCH_ENV/bin/python" ]; then
   say "deb: the SDK's sources were not compiled, for there is no PyTorch in $DDPRUN_TORCH_ENV"
   exit

@@ -36,7 +36,7 @@ LIST = Path(__file__).resolve().parent / "parts.list"
 CACHE = Path(os.environ.get("DDPRUN_CACHE")
              or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ddprun").absolute() / "parts"
 PROCESSORS = ("x86_64", "aarch64")
-# A server that sends nothing for so long has failed, and so has a file that takes as long as the second.
+# A server that sends nothing for SILENCE_S has failed, and so has a file that takes FILE_S.
 SILENCE_S, FILE_S = 60, 1800
 
 

@@ -136,7 +136,7 @@ find_build() {
   fi
 }
 
-# cached VARIABLE: what CMake has been told for build/.
+# cached VARIABLE: the value that CMake has for build/.
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$project/build/CMakeCache.txt" 2>/dev/null || true; }
 
 # builds_libtorch: LibTorch goes with the system's compilers alone: zig has another C++ library.

@@ -52,7 +52,7 @@ for line in sys.stdin:
 
 
 class Server:
-    """A process that is told what to do, and answers with how long that took, in ms."""
+    """A process that takes commands, and answers with how long each took, in ms."""
 
     def __init__(self, command, **environment):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -1,5 +1,5 @@
 """An elastic loop in Python and C++ on CPUs, of which a part is lost, and the others keep their processes: from the
-death of one of 4 workers to the next step of the others, and of all four, beside all workers started anew, by
+death of one of 4 workers to the next step of the others, and of all four, beside a restart of all workers, by
 torchrun, too; what an update costs beside its block; and on hosts (root only) from the loss of a node to the others'
 next step, and how long they pause where one joins. With --torchft PYTHON also three replica groups of torchft, each
 under a torchrun of its own; PYTHON is that of an environment that has `pip install torch==2.11.0 torchft==0.2.0`."""

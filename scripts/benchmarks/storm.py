@@ -23,7 +23,7 @@ NEEDS = (DDPRUN, PROGRAMS["C++"][-1])
 NODES = 3
 WORKERS = 2  # that each node has
 PATIENCE_S = 120
-CALM_STEPS = 150  # at the end, so that whoever was lost last is there again before the training is over
+CALM_STEPS = 150  # at the end, so that the worker lost last is there again before the training is over
 # What happens, and how often; a node that is killed or frozen is there again afterwards, which is one more change.
 CHANGES = {"a worker is killed": 12, "two workers are killed": 2, "a worker is frozen": 2, "a node is killed": 5,
            "a node is frozen": 1}

@@ -74,7 +74,7 @@ def outputs(python, times, folder):
 
 def times_after(died, counted):
     """Seconds from a death to the last other group's next step, and to the last group's next step with all of them.
-    A step that was under way at the death, and still had all groups, is none of them."""
+    The step during which it died, and still had all groups, does not count."""
     def first(group, participants, after):
         return min(at for at, who, many in counted if (who, many) == (group, participants) and at > after)
 

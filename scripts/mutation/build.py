@@ -57,7 +57,7 @@ class Commands:
     def __init__(self):
         self.compile, self.program_of = {}, {}
         for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-            # A header has mostly a unit of its own, which compiles it alone.
+            # A header usually has a unit of its own, which compiles it alone.
             name = re.sub(r".*_verify_interface_header_sets/(.*)\.cxx", r"\1", entry["file"]).removeprefix(f"{COPY}/")
             words = shlex.split(entry["command"])
             compiler = 1 + next((at for at, word in enumerate(words) if word.endswith("/ccache")), -1)

@@ -12,7 +12,7 @@ import time
 
 from mutation import build
 
-PATIENCE, LEAST_PATIENCE_S = 10, 20  # so many times as long as without a mutant, and at least so long: it hangs
+PATIENCE, LEAST_PATIENCE_S = 10, 20  # times as long as without a mutant, and seconds: then it hangs
 COMPILE_LIMIT_S, MEMORY_LIMIT = 600, 4 << 30
 OPTIMISED = "-O2"
 
