@@ -78,8 +78,7 @@ std::string activity(const WorkerFinding& f) {
   const bool has_place = frame != nullptr && !frame->file.empty();
   const std::string at = has_place ? " at " + describe(*frame) : "";
   if (!f.data_loaders.empty()) return "waits for its data loader" + at;
-  if (f.thread_wait == ThreadWait::kAtExit)
-    return "has come to its end, and waits for a thread" + at;
+  if (f.thread_wait == ThreadWait::kAtExit) return "has ended, and waits for a thread" + at;
   if (f.thread_wait == ThreadWait::kJoin) return "waits for a thread" + at;
   const bool sleeps = f.state == 'S' && (f.idle || !f.has_server);
   if (sleeps) return "sleeps" + (at.empty() ? in_kernel(f.wait_channel) : at);

@@ -132,7 +132,7 @@ Findings check_cpus(const NodeReading& node) {
                {fmt::format("{}, for {}", seen, counted(gpus_of(node), "GPU")),
                 "each worker needs a CPU of its own, and more to load data: GPUs wait for it",
                 "ask for more: --cpus-per-task of Slurm, resources.limits.cpu of Kubernetes, "
-                "taskset of whoever has started this shell"});
+                "or the taskset with which this shell was started"});
   else
     found.ok("cpus", seen);
   check_busy(cpus, found);

@@ -82,7 +82,7 @@ struct GpuCheck {
                                                      *gpu.persistent ? "on" : "off"));
     found.warn("gpu-persistence",
                {name + ": persistence mode is off",
-                "the driver is loaded anew for each job, which takes seconds, and forgets its "
+                "the driver is loaded again for each job, which takes seconds, and forgets its "
                 "counts of errors",
                 "start nvidia-persistenced, or nvidia-smi --persistence-mode=1"});
   }

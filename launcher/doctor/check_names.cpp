@@ -51,7 +51,7 @@ void check_own_name(const NodeReading& node, bool alone, bool no_server, NodeFin
         "own-name",
         {seen + ", and no interface of this node has that address",
          alone
-             ? "whoever looks for this node by its name comes to another machine"
+             ? "nodes that look up this node's name reach another machine"
              : "Gloo cannot listen there, and listens at 127.0.0.1, where no other node reaches it",
          std::string{kHostsFile} + "; or set GLOO_SOCKET_IFNAME to the interface"});
   if (!alone && std::ranges::all_of(lookup.answers, is_loopback_text))

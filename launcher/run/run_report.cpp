@@ -157,7 +157,7 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
 JobReport job_report(const std::optional<HangReport>& hang, const std::string& run_id) {
   JobReport report{.job = run_id, .outcome = JobOutcome::kRunning};
   report.sentence = hang ? "the workers hang: " + hang->sentence
-                         : "the job runs; its workers hung, and have gone on or were started anew";
+                         : "the job runs; its workers hung, and have gone on or were restarted";
   report.hang = hang;
   return report;
 }

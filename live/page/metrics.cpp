@@ -116,7 +116,7 @@ std::string metrics_text(const std::vector<JobStatus>& jobs) {
       [](const JobStatus& s) { return number(s.summary.steps > 0, s.summary.steps); });
   job("ddprun_progress_ratio", "How much of the training is done.",
       [](const JobStatus& s) { return number(s.summary.percent >= 0, s.summary.percent / 100); });
-  job("ddprun_left_seconds", "Time until the training ends, as far as can be told.",
+  job("ddprun_left_seconds", "Time until the training ends, as far as is known.",
       [](const JobStatus& s) { return number(s.summary.left_s >= 0, s.summary.left_s); });
   job("ddprun_loss", "The mean loss of the ranks that tell it.",
       [](const JobStatus& s) { return number(s.summary.has_loss, s.summary.loss); });

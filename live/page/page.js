@@ -174,7 +174,7 @@ async function readLog() {
     const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
     box.textContent = text || "(nothing)";
     if (atEnd) box.scrollTop = box.scrollHeight;
-  } catch { /* The notice above says that nobody answers. */ }
+  } catch { /* The notice above says that ddprun does not answer. */ }
 }
 for (const name of ["out", "err"]) {
   on(byId("tab-" + name), "click", () => {

@@ -30,8 +30,8 @@ class TunnelWindow {
   Result<void> granted(std::size_t bytes) {
     if (bytes == 0 || bytes > kTunnelWindowBytes - credit_)
       return Error{Error::Kind::kInvalid,
-                   "credit for " + std::to_string(bytes) + " bytes of a store client, of which " +
-                       std::to_string(kTunnelWindowBytes - credit_) + " are under way"};
+                   "credit for " + std::to_string(bytes) + " bytes of a store client, with only " +
+                       std::to_string(kTunnelWindowBytes - credit_) + " unacknowledged"};
     credit_ += bytes;
     return {};
   }

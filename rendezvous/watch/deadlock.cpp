@@ -119,7 +119,7 @@ std::optional<Deadlock> circle(const Suspicion& why, const std::vector<StackGrou
     found.conclusion += named(wait.waiting);
     if (!wait.awaited.empty()) found.conclusion += " for " + named(wait.awaited);
     found.conclusion += " in " + operation_of(wait, answers);
-    if (wait.group.empty()) found.conclusion += ", which nobody answers";
+    if (wait.group.empty()) found.conclusion += ", which no rank answers";
   }
   if (without(why.waiting, found.odd).empty()) found.odd.clear();
   return found;

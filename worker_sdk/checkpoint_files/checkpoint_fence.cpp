@@ -165,12 +165,13 @@ CheckpointFence::Entered CheckpointFence::enter() const {
   if (newest && newest->token == token_) return entered;
   throw FencedOffError{
       "this worker may not change '" + folder_.string() + "' any more: " +
-      (newest ? name_of(*newest) +
-                    " has claimed it. End this process: that one goes on. If both are to live, "
-                    "they are two jobs: give each a folder of its own"
-              : std::string{"its claim, the file '"} + kFenceFile +
-                    "' there, has been removed. Start the job again, which claims the folder anew, "
-                    "and leave that file alone")};
+      (newest
+           ? name_of(*newest) +
+                 " has claimed it. End this process: that one goes on. If both are to live, "
+                 "they are two jobs: give each a folder of its own"
+           : std::string{"its claim, the file '"} + kFenceFile +
+                 "' there, has been removed. Start the job again, which claims the folder again, "
+                 "and leave that file alone")};
 }
 
 CheckpointFence::Entered::Entered(Entered&& other) noexcept

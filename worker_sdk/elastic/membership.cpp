@@ -28,7 +28,7 @@ void Membership::require_size(int size) {
     throw std::runtime_error{"a world of " + std::to_string(size) + " workers follows one of " +
                              std::to_string(*size_) +
                              ", and ElasticRun{{.resize = false}} keeps its number of workers: "
-                             "start all of them anew from the checkpoint, as `ddprun "
+                             "restart all of them from the checkpoint, as `ddprun "
                              "--no-in-place` does"};
 }
 

@@ -104,7 +104,7 @@ void refuse_cuda() {
     throw std::logic_error{
         "spawn: this process has initialised CUDA, which its forks could not use. Something has "
         "asked "
-        "for a GPU, or how many there are: ask visible_gpus(), which does without CUDA"};
+        "for a GPU, or how many there are: ask visible_gpus(), which does not need CUDA"};
 }
 
 void set_environment(int rank, int nprocs, int port) {

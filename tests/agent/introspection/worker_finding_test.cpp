@@ -25,7 +25,7 @@ WorkerFinding waiter(int rank) {
 
 std::string doing(const WorkerFinding& finding) { return describe(finding).back().doing; }
 
-TEST_CASE("what a worker does is said in a few words") {
+TEST_CASE("what a worker does is described in a few words") {
   WorkerFinding finding = sleeper(0);
   CHECK(doing(finding) == "sleeps at load_batch (train.py:12)");
   finding.idle = false;
@@ -42,11 +42,10 @@ TEST_CASE("what a worker does is said in a few words") {
   CHECK(doing(finding) == "sleeps (hrtimer_nanosleep)");
 }
 
-TEST_CASE("it is told how a worker has ended, and what keeps one from ending") {
+TEST_CASE("a description says how a worker has ended, and what keeps one from ending") {
   WorkerFinding finding = sleeper(0);
   finding.thread_wait = ThreadWait::kAtExit;
-  CHECK(doing(finding) ==
-        "has come to its end, and waits for a thread at load_batch (train.py:12)");
+  CHECK(doing(finding) == "has ended, and waits for a thread at load_batch (train.py:12)");
   finding.thread_wait = ThreadWait::kJoin;
   CHECK(doing(finding) == "waits for a thread at load_batch (train.py:12)");
   finding.ending = Ending::kWell;
@@ -74,7 +73,7 @@ TEST_CASE("what keeps a worker from everything comes before what it wanted to do
   CHECK(doing(finding) == "has ended, with code 0");
 }
 
-TEST_CASE("who waits for others is told with the operation") {
+TEST_CASE("a worker that waits for others is described with its operation") {
   const StackGroup group = describe(waiter(4)).back();
   CHECK(group.ranks == "4");
   CHECK(group.doing ==
@@ -92,7 +91,7 @@ TEST_CASE("who waits for others is told with the operation") {
   CHECK(describe(finding).back().operation == "TCPStore:wait");
 }
 
-TEST_CASE("a data loader's process that is stuck is told before its worker") {
+TEST_CASE("a data loader's process that is stuck comes before its worker") {
   WorkerFinding finding = sleeper(0);
   const Frame get{"get", "/usr/lib/python3.11/multiprocessing/queues.py", 113};
   finding.data_loaders = {{4711, 'S', {{"__getitem__", "/home/me/data.py", 8}}},
@@ -103,7 +102,7 @@ TEST_CASE("a data loader's process that is stuck is told before its worker") {
   CHECK(groups[1].doing == "waits for its data loader at load_batch (train.py:12)");
 }
 
-TEST_CASE("without a Python stack the native one is told") {
+TEST_CASE("without a Python stack the native one is shown") {
   WorkerFinding finding = sleeper(0);
   finding.frames.clear();
   finding.native_stack = "main\t/src/a.cpp\t3";

@@ -63,7 +63,7 @@ TEST_CASE("who waits in another group has left nobody behind") {
   CHECK(explain_deadlock(all_wait(), {elsewhere, in("0-1,3", "gloo:broadcast")}).odd.empty());
 }
 
-TEST_CASE("three different operations in one place are told, and those of few ranks are odd") {
+TEST_CASE("three different operations in one place are shown, and those of few ranks are odd") {
   const Deadlock found = explain_deadlock(
       all_wait(),
       {in("0", "gloo:barrier", "[]"), in("1", "gloo:broadcast"), in("2-3", "gloo:all_reduce")});
@@ -80,7 +80,7 @@ TEST_CASE("one operation with tensors of different shapes is a disagreement wher
   CHECK(with("nccl:all_to_all").conclusion.empty());
 }
 
-TEST_CASE("workers that wait for each other in two groups are told with who waits for whom") {
+TEST_CASE("workers that wait for each other in two groups are shown with the ranks they wait for") {
   Suspicion why = all_wait();
   why.waits = {{"0", 11, {0, 1, 3}, {2}}, {"2", 4, {2}, {3}}};
   StackGroup sub = in("2", "gloo:all_reduce");
@@ -101,7 +101,7 @@ TEST_CASE("who waits in the store while the others wait for it is the odd one") 
   CHECK(found.odd == RankList{1});
   CHECK(found.conclusion ==
         "ranks 0,2-3 for rank 1 in gloo:all_reduce, number 11 of group 0 (default_pg), and rank 1 "
-        "in TCPStore:get, which nobody answers");
+        "in TCPStore:get, which no rank answers");
 }
 
 TEST_CASE("of workers that all are waited for nobody is odd") {

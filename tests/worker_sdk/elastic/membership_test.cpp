@@ -99,7 +99,7 @@ TEST_CASE("elastic: no update begins once the round has ended, and the error pas
   STATIC_REQUIRE_FALSE(std::is_base_of_v<std::exception, WorldChanged>);
 }
 
-TEST_CASE("elastic: an update that is under way when the round ends counts") {
+TEST_CASE("elastic: an update that has begun when the round ends counts") {
   Membership member;
   enter_world(member);
   member.begin_update(true);
@@ -140,7 +140,7 @@ TEST_CASE("elastic: who is held answers with the steps that it has counted, agai
   CHECK(member.hold(3) == 1);
 }
 
-TEST_CASE("elastic: an update that is under way is in the answer of who is held, and counts") {
+TEST_CASE("elastic: an update that has begun is in the answer of a held worker, and counts") {
   Membership member;
   enter_world(member);
   member.begin_update(true);
@@ -236,7 +236,7 @@ TEST_CASE("elastic: who needs its number of workers refuses another one, and els
   faithful.require_size(4);
   CHECK_NOTHROW(faithful.require_size(4));
   CHECK_THROWS_WITH(faithful.require_size(3), contains("a world of 3 workers follows one of 4"));
-  CHECK_THROWS_WITH(faithful.require_size(5), contains("start all of them anew"));
+  CHECK_THROWS_WITH(faithful.require_size(5), contains("restart all of them"));
   Membership any;
   for (const int size : {4, 3, 5}) CHECK_NOTHROW(any.require_size(size));
 }
@@ -331,7 +331,7 @@ TEST_CASE("elastic: the hold and the limit of a world are forgotten in the next 
 }
 
 TEST_CASE(
-    "elastic: what follows is named by its round, also in a later job whose rounds begin anew") {
+    "elastic: what follows is named by its round, also in a later job that begins with round 1") {
   Membership member;
   member.load({9, 700});
   member.enter(4);
@@ -375,7 +375,7 @@ TEST_CASE("elastic: members agree on the line in words that come back as they we
   CHECK(line.lacking == std::vector{3});
 }
 
-TEST_CASE("elastic: members that keep other parts are told so") {
+TEST_CASE("elastic: members that keep other parts get an error") {
   auto members = loaded({{0, 0}, {1, 3}});
   CHECK(differing_parts(members).empty());
   members[1].parts = {"ema", "model"};
@@ -384,13 +384,14 @@ TEST_CASE("elastic: members that keep other parts are told so") {
         "program");
 }
 
-TEST_CASE("elastic: digests are equal where all who have one have the same") {
+TEST_CASE("elastic: digests are equal if all that have one have the same") {
   CHECK(decide_digests({nullptr, "a", "a"}).at("equal") == true);
   CHECK(decide_digests({nullptr, "a", "b"}).at("equal") == false);
   CHECK(decide_digests({nullptr, nullptr}).at("equal") == false);
 }
 
-TEST_CASE("elastic: members that begin with different states are told who has which") {
+TEST_CASE(
+    "elastic: members that begin with different states get an error that names who has which") {
   CHECK(decide_whether_states_differ({"a", "a"}).empty());
   const std::string refusal = decide_whether_states_differ({"a", "b", "a"}).at("refused");
   CHECK_THAT(refusal, contains("by rank: 0, 2; 1."));

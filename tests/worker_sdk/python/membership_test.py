@@ -295,7 +295,7 @@ class SizeTest(unittest.TestCase):
         member = Membership(resize=False)
         for size in (4, 4):
             member.require_size(size)
-        with self.assertRaisesRegex(RuntimeError, r"a world of 3 workers follows one of 4, .* start all of them anew"):
+        with self.assertRaisesRegex(RuntimeError, r"a world of 3 workers follows one of 4, .* restart all of them"):
             member.require_size(3)
         with self.assertRaisesRegex(RuntimeError, "a world of 5 workers follows one of 4"):
             member.require_size(5)

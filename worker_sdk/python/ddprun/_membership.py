@@ -82,7 +82,7 @@ class Membership:
         if not self.resize and size != self.size:
             raise RuntimeError(
                 f"a world of {size} workers follows one of {self.size}, and ElasticRun(resize=False) keeps its number "
-                "of workers: start all of them anew from the checkpoint, as `ddprun --no-in-place` does"
+                "of workers: restart all of them from the checkpoint, as `ddprun --no-in-place` does"
             )
 
     def enter(self, round_number: int) -> None:
