@@ -94,7 +94,7 @@ TEST_CASE_METHOD(AgentFixture,
   CHECK(agent_->outcome().stopped.count(1) == 1);
 }
 
-TEST_CASE_METHOD(AgentFixture, "a failed round is started again, and the user is told") {
+TEST_CASE_METHOD(AgentFixture, "a failed round is started again, and the user is informed") {
   spec_.rules.restarts_max = 2;
   workers_run("exit $((1 - TORCHELASTIC_RESTART_COUNT))");
   begin();

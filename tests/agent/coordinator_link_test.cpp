@@ -101,20 +101,21 @@ TEST_CASE_METHOD(LinkFixture, "it joins with what the node is, and hands on ever
   CHECK(std::holds_alternative<Refused>(std::get<Ordered>(events_[2]).message));
 }
 
-TEST_CASE_METHOD(LinkFixture, "what it is told to say arrives") {
+TEST_CASE_METHOD(LinkFixture, "the link sends what it gets") {
   const auto coordinator = connected();
   link().send(Leave{"why"});
   CHECK(std::get<Leave>(heard(coordinator)).reason == "why");
 }
 
-TEST_CASE_METHOD(LinkFixture, "it tells that nobody listens, and where") {
+TEST_CASE_METHOD(LinkFixture, "it reports that no process listens, and where") {
   acceptor_.close();
   link().connect({{10s, 0s}, {}});
   CHECK_THAT(told<CoordinatorUnreachable>().reason,
              contains("cannot reach the coordinator at " + there() + ": Connection refused"));
 }
 
-TEST_CASE_METHOD(LinkFixture, "one who speaks another protocol is no coordinator, nor a lost one") {
+TEST_CASE_METHOD(LinkFixture,
+                 "a peer that speaks another protocol is no coordinator, nor a lost one") {
   int visits = 0;
   const auto answer_as_a_web_server = [&](tcp::socket socket) {
     ++visits;
@@ -126,12 +127,12 @@ TEST_CASE_METHOD(LinkFixture, "one who speaks another protocol is no coordinator
   CHECK(visits <= 9);  // after 0, 10, 30, 70, 150, 310, 630 and 1270 ms
 }
 
-TEST_CASE_METHOD(LinkFixture, "one who hangs up is no lost coordinator") {
+TEST_CASE_METHOD(LinkFixture, "a peer that hangs up is no lost coordinator") {
   CHECK(given_up([](tcp::socket) {}, {2s, 2s}) ==
         "something listens at " + there() + ", but it hangs up on who wants to join");
 }
 
-TEST_CASE_METHOD(LinkFixture, "one who says nothing is given up in time, and tried again") {
+TEST_CASE_METHOD(LinkFixture, "a silent peer is given up in time, and tried again") {
   std::vector<tcp::socket> silent;
   CHECK(given_up([&](tcp::socket socket) { silent.push_back(std::move(socket)); }, {2s, 2s, 5ms}) ==
         "something listens at " + there() + ", but it does not answer as a coordinator does");

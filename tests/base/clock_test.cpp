@@ -7,7 +7,7 @@
 namespace ddprun {
 namespace {
 
-TEST_CASE("the time of day is told in milliseconds since 1970") {
+TEST_CASE("the time of day is given in milliseconds since 1970") {
   // time() has a clock of its own, which may be a tick behind.
   const auto precise_ms = [] {
     timespec time{};

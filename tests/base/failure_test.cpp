@@ -15,7 +15,7 @@ TEST_CASE("an end is described as users know it from their shell") {
         "was killed by SIGSEGV (signal 11, core dumped)");
 }
 
-TEST_CASE("a signal without a name is told by its number") {
+TEST_CASE("a signal without a name is shown by its number") {
   CHECK(signal_name(SIGTERM) == "SIGTERM");
   CHECK(signal_name(99) == "signal 99");
 }

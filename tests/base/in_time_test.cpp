@@ -56,7 +56,7 @@ TEST_CASE("work is cancelled when what it must be before has ended") {
   CHECK(cancelled);
 }
 
-TEST_CASE("of two coroutines the first one to end is told, whichever it is") {
+TEST_CASE("of two coroutines the first one to end is reported, whichever it is") {
   EventLoop loop;
   CHECK(loop.run(ends_first(nothing(), until(Clock::now() + 1h)), "the first"));
   CHECK_FALSE(loop.run(ends_first(until(Clock::now() + 1h), nothing()), "the second"));

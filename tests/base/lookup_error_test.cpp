@@ -7,7 +7,7 @@
 namespace ddprun {
 namespace {
 
-TEST_CASE("a name that leads to no host is told in a sentence") {
+TEST_CASE("a name that leads to no host is reported in a sentence") {
   namespace errors = boost::asio::error;
   CHECK(lookup_error("h0", errors::host_not_found) ==
         "there is no address for the name 'h0' (is it spelled right?)");

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("a duration is told in seconds, without zeros that say nothing") {
+TEST_CASE("a duration is written in seconds, without zeros that say nothing") {
   CHECK(seconds_text(5'000ms) == "5 s");
   CHECK(seconds_text(2'500ms) == "2.5 s");
   CHECK(seconds_text(350ms) == "0.35 s");

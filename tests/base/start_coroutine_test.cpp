@@ -9,14 +9,14 @@
 namespace ddprun {
 namespace {
 
-TEST_CASE("an exception that leaves a coroutine goes on to whoever runs the event loop") {
+TEST_CASE("an exception that leaves a coroutine leaves the event loop's run()") {
   const auto handler = report_failure("a test");
   CHECK_NOTHROW(handler(nullptr));
   const auto bug = std::make_exception_ptr(std::logic_error{"a bug"});
   CHECK_THROWS_WITH(handler(bug), "a bug");
 }
 
-TEST_CASE("an exception of one peer's coroutine is told of, once a second, and goes no further") {
+TEST_CASE("an exception of one peer's coroutine is logged, once a second, and goes no further") {
   const CapturedLog log;
   const auto handler = give_up_peer("a peer");
   CHECK_NOTHROW(handler(nullptr));

@@ -34,7 +34,7 @@ ROWS = [
     row("a comma in --duplicate-stdout-filters", *JOB, LOGS, "-t", "3",
         "--duplicate_stdout_filters=pear,, green,größe", TALK),
     row("filters without -t", *JOB, LOGS, "-r", "3", "--duplicate-stdout-filters=apple", TALK,
-        differs="an option without effect is said to have none, and leaves no empty file",
+        differs="a warning names an option without effect, which leaves no empty file",
         instead={"log files": [f"job_{{random}}/attempt_0/{rank}/{stream}.log"
                                for rank in "01" for stream in ["stderr", "stdout"]]}),
     row("filters with --local-ranks-filter", *JOB, LOGS, "-t", "3", "--local-ranks-filter=0",

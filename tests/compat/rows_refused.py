@@ -3,7 +3,7 @@
 from row import refused, row, tolerated
 
 DUMP = "{programs}/dump_env.py"
-NO_PLUG_INS = "there are no Python plug-ins: the option is said to have no effect"
+NO_PLUG_INS = "there are no Python plug-ins: a warning says that the option has no effect"
 
 ROWS = [
     row("--help names every option of torchrun", "--help", ignore=("stdout",), help=True),

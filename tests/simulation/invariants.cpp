@@ -90,7 +90,7 @@ void Invariants::coordinator_did(const CoordinatorShell&, const CoordinatorEvent
     if (stop && stop->discard && stop->attempt <= failures_told())
       failures_ = std::max(failures_, stop->attempt);
     require(!stop || stop->attempt == failures_, [&] {
-      return "failures are told: there were " + std::to_string(failures_) +
+      return "failures are reported: there were " + std::to_string(failures_) +
              ", and the order to stop says that attempt " + std::to_string(stop->attempt) +
              " follows";
     });
@@ -314,7 +314,7 @@ void Invariants::check_verdict(const EndJob& verdict) {
     });
   if (verdict.outcome == EndJob::Outcome::kPreempted)
     require(end_announced_ || spare_announced_,
-            [] { return "preempted for a reason: no node was told that the end comes"; });
+            [] { return "preempted for a reason: no node learned that the end comes"; });
   if (verdict.outcome == EndJob::Outcome::kTooFewNodes)
     require(counted_hosts() < rules.nodes_min, [&] {
       return "timed out for a reason: " + std::to_string(counted_.size()) + " nodes are there, " +

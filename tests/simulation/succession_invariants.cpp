@@ -54,7 +54,7 @@ void SuccessionInvariants::starts_workers(const AgentShell& agent, const StartRo
            std::to_string(attempt_);
   });
   require(round.attempt >= agent.told().attempt, [&] {
-    return "the budget never refills: " + agent.id() + " was told of attempt " +
+    return "the budget never refills: " + agent.id() + " got attempt " +
            std::to_string(agent.told().attempt) + ", and starts " + std::to_string(round.attempt);
   });
   // What a few have begun that are all lost nobody can know.

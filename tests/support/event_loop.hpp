@@ -31,7 +31,7 @@ class EventLoop {
       context_.restart();
       if (context_.run_one_until(deadline) > 0) continue;
       if (std::chrono::steady_clock::now() >= deadline) FAIL("waited in vain for " << what);
-      FAIL("nothing is under way that could lead to " << what);
+      FAIL("nothing is pending that could lead to " << what);
     }
   }
 

@@ -33,7 +33,7 @@ none_left() { [ "$(connections)" = 0 ]; }
 until_true 60 "the flood to be closed" none_left
 lines=$(wc -l <"$nodes/h1/err")
 [ "$lines" -le 5 ] || fail "the flood has caused $lines lines: $(head "$nodes/h1/err")"
-told=$(on h3 python3 "$stranger" agent h1 29400) || fail "nobody answers a stranger"
+told=$(on h3 python3 "$stranger" agent h1 29400) || fail "a stranger gets no answer"
 [ -n "$told" ] || fail "a stranger has learned nothing, not even that it is hung up on"
 [[ $told != *'"job"'* ]] || fail "it tells its job: $told"
 let_go

@@ -48,7 +48,7 @@ many_ask() {
   done
   [ "$told" = 5 ]
 }
-until_true 60 "five answers at one time" many_ask
+until_true 60 "five answers at the same time" many_ask
 
 # A stopped worker is reported as stopped.
 worker=$(worker_pid 0)

@@ -7,9 +7,9 @@ export scratch
 run 0 --nproc-per-node 2 --max-restarts 1 --event-log "$scratch/events-\${hostname}.jsonl" --no-python \
   sh -c 'if [ "$TORCHELASTIC_RESTART_COUNT" = 0 ]; then [ $RANK = 1 ] || exec sleep 60; exit 3; fi'
 grep -qE '^ddprun: round 1 → 2 \(rank 1 exited with code 3\): noticed [0-9.]+ m?s, stopped [0-9.]+ m?s, sealed [0-9.]+ m?s, started [0-9.]+ m?s$' \
-  "$scratch/err" || fail "nothing is said of what the restart cost"
+  "$scratch/err" || fail "no line says what the restart cost"
 grep -qE '^ddprun: [0-9.]+ s in all, [0-9.]+ s in 1 restart, without the time to a first step, which is not known$' \
-  "$scratch/err" || fail "nothing is said of where the time went"
+  "$scratch/err" || fail "no line says where the time went"
 
 events=$scratch/events-$(uname -n).jsonl
 "$DDPRUN" trace "$events" -o "$scratch/trace.json" || fail "ddprun trace"

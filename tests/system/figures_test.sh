@@ -47,7 +47,7 @@ wait_ready 1
 kill -TERM "$pid"
 ends 143
 grep -qE '^ddprun: [0-9.]+ s in all, [0-9.]+ s in 1 restart, without the time to a first step, which is not known$' \
-  "$scratch/err" || fail "nothing is said of where the time went"
+  "$scratch/err" || fail "no line says where the time went"
 python3 - "$scratch/report.json" <<'PY' || fail "see above"
 import json, sys
 

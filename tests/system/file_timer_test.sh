@@ -33,7 +33,7 @@ run 137 --standalone --nproc-per-node 2 --report-file "$scratch/report.json" --n
 says err "rank 1's timer 'load batch' expired after 0 s: process"
 says err "gets SIGKILL"
 says err "  rank 1's timer 'load batch' expired after 0 s"
-[ "$(grep -c "is no timer" "$scratch/err")" = 1 ] || fail "it is told again that a line is no timer"
+[ "$(grep -c "is no timer" "$scratch/err")" = 1 ] || fail "it reports again that a line is no timer"
 grep -qF "its timer 'load batch' expired after 0 s" "$scratch/report.json" || fail "the report: $(cat "$scratch/report.json")"
 kill -0 "$stranger" || fail "a process that is no worker was killed"
 nothing_left

@@ -98,7 +98,7 @@ saves() { # COMMAND...
   kill -TERM "$pid"
   ends 143
   says out saved
-  [ "$(grep -c "begins to save" "$scratch/out")" = 1 ] || fail "it was told twice to save: $*"
+  [ "$(grep -c "begins to save" "$scratch/out")" = 1 ] || fail "it was asked twice to save: $*"
 }
 export HOW=wrapped
 saves bash -c "python3 $scratch/saves.py; exit \$?"

@@ -31,7 +31,7 @@ done
 
 # An agent that is frozen keeps nobody waiting for long, and its node is named.
 kill -STOP "${agents[h2]}"
-until_true 60 "h2 to be named, and h1's workers to be told" dump_on h1 \
+until_true 60 "h2 to be named, and h1's workers to be described" dump_on h1 \
   '^\[[0-3](-[0-3]|,[0-3])?\] unknown, on h2: the node has not answered in time$' \
   '^\[[0-3](-[0-3])?\] (waits in|.* at load_batch)'
 kill -CONT "${agents[h2]}"

@@ -43,7 +43,7 @@ until_true 60 "another worker of h2 to be in it" is_replaced h2
 node h2 says err "starting a worker beside it"  # the others do not wait for it
 for host in h3 h4; do
   [ "$(sed -nE 's/^step .* pid //p' "$nodes/$host/out" | sort -u)" = "${pids[$host]}" ] ||
-    fail "a worker of $host was started anew"
+    fail "a worker of $host was restarted"
 done
 for host in h2 h3 h4; do kill -INT "${agents[$host]}"; done
 for host in h2 h3 h4; do node "$host" ends 130; done

@@ -39,7 +39,7 @@ for fold in ([], ["--fold"]):
         sys.exit(f"FAILED: exit code {job.returncode}")
     left_out = re.findall(rb"ddprun: (\d+) lines are not shown here", shown)
     if not fold and not left_out:  # what is folded may fit
-        sys.exit(f"FAILED: nothing is said of lines that are not there: {shown[-500:]!r}")
+        sys.exit(f"FAILED: no line tells of lines that are not there: {shown[-500:]!r}")
     there = shown.count(b"of very many")
     if not fold and there + sum(map(int, left_out)) != WORKERS * LINES:
         sys.exit(f"FAILED: {there} lines are shown, {left_out} are not")

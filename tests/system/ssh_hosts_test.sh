@@ -42,8 +42,8 @@ nothing_on me
 start_hosts failed --hosts h1,h2 --report-file "$scratch/why.json" --remote-dir / --no-python sh -c '[ $RANK = 0 ] && exec sleep 100; echo "disk is full" >&2; exit 28'
 node failed ends 28
 node failed says err "[h1] ddprun: the job failed: rank 1 on h2 exited with code 28: disk is full"
-[ "$(grep -c "Root Cause" "$nodes/failed/err")" = 1 ] || fail "the failure is told more than once"
-[ "$(grep -c "stopping all workers" "$nodes/failed/err")" = 1 ] || fail "the same is said by all"
+[ "$(grep -c "Root Cause" "$nodes/failed/err")" = 1 ] || fail "the failure is reported more than once"
+[ "$(grep -c "stopping all workers" "$nodes/failed/err")" = 1 ] || fail "all of them print the same"
 
 # The report for programs comes to who has started the job.
 grep -qF '"sentence": "rank 1 on h2 exited with code 28: disk is full"' "$scratch/why.json" ||

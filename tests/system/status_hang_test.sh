@@ -11,7 +11,7 @@ hangs() {
   "$DDPRUN" status hangs >"$scratch/answer" 2>&1 && grep -q 'it hangs' "$scratch/answer" &&
     grep -qE '^ +1 .* missing' "$scratch/answer" && grep -qE '^ +0 .* waiting' "$scratch/answer"
 }
-until_true 300 "rank 1 to be told as missing, and rank 0 as waiting" hangs
+until_true 300 "rank 1 to be shown as missing, and rank 0 as waiting" hangs
 is_listed() { grep -q ' hangs ' < <("$DDPRUN" ls); }
 until_true 60 "the list to say that it hangs" is_listed
 

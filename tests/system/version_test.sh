@@ -13,7 +13,7 @@ run 0 --nproc-per-node 2 --version no-such-script.py
 cmp "$scratch/out" "$scratch/version" || fail "it says something else beside other options"
 
 for tool in git cmake; do
-  command -v "$tool" >/dev/null || skip "there is no $tool, so nothing is said of how builds learn the commit"
+  command -v "$tool" >/dev/null || skip "there is no $tool, so how builds learn the commit is not tested"
 done
 unset DDPRUN_COMMIT
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
@@ -24,7 +24,7 @@ commit_of() { # FOLDER: what a build of the sources there says
 repository=$scratch/repository
 mkdir -p "$scratch/tarball" "$repository/vendored"
 [ "$(commit_of "$scratch/tarball")" = unknown ] || fail "a folder outside of git has a commit"
-[ "$(DDPRUN_COMMIT=0123456789ab commit_of "$scratch/tarball")" = 0123456789ab ] || fail "it is not what was told"
+[ "$(DDPRUN_COMMIT=0123456789ab commit_of "$scratch/tarball")" = 0123456789ab ] || fail "it is not the given one"
 [ "$(DDPRUN_COMMIT='"; x' commit_of "$scratch/tarball")" = unknown ] || fail "it takes any text"
 
 in_repository() { git -C "$repository" -c user.name=x -c user.email=x@example.org "$@" >"$scratch/out" 2>&1; }

@@ -81,7 +81,7 @@ echo 'print("never"' >"$scratch/wrong.py"
 run 1 "$scratch/wrong.py"
 neutral <"$scratch/err" >"$scratch/cold_err"
 run 1 --warm "$scratch/wrong.py"
-diff "$scratch/cold_err" <(neutral <"$scratch/err") || fail "a syntax error is told in another way"
+diff "$scratch/cold_err" <(neutral <"$scratch/err") || fail "a syntax error is shown in another way"
 
 workers=2
 

@@ -160,7 +160,7 @@ void work(int rank, int python) {
   throw std::runtime_error{std::string{"cannot run "} + DDPRUN_PYTHON};
 }
 
-TEST_CASE("C++ and Python workers understand one another, whoever serves the store") {
+TEST_CASE("C++ and Python workers understand one another, whichever serves the store") {
   if (const char* rank = std::getenv("RANK")) {  // the launcher does
     CHECK_NOTHROW(work(std::atoi(rank), 1));
     return;

@@ -31,7 +31,7 @@ class DeskFixture {
   std::vector<Result<JobStatus>> answers_;
 };
 
-TEST_CASE_METHOD(DeskFixture, "all who ask at one time get the answer to one question") {
+TEST_CASE_METHOD(DeskFixture, "callers that ask at the same time get the answer to one question") {
   is_joined();
   asks();
   asks();

@@ -44,7 +44,7 @@ TEST_CASE("what is no status is an error") {
     CHECK(parse_trainer_status(body).has_error());
 }
 
-TEST_CASE("a post adds to what was told before") {
+TEST_CASE("a post adds to what was reported before") {
   TrainerStatus told{.step = 5, .steps = 40, .loss = 2.5, .left_s = 70};
   update(told, {.step = 6, .left_s = 60});
   CHECK(told == TrainerStatus{.step = 6, .steps = 40, .loss = 2.5, .left_s = 60});

@@ -96,7 +96,8 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a worker says hello, is asked to leave, and
   CHECK(next(worker) == R"({"environment":{"RANK":"5"},"round":4,"type":"enter"})");
 }
 
-TEST_CASE_METHOD(WorkerDoorFixture, "who is told a round before it has come hears of it then") {
+TEST_CASE_METHOD(WorkerDoorFixture,
+                 "a worker whose round is known before it says hello hears of it then") {
   door_->enter(0, 4, {{"RANK", "5"}});
   auto worker = connects();
   says(worker, R"({"type":"hello","local_rank":0,"round":0,"resize":true})");
@@ -110,7 +111,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "who is told a round before it has come hear
   CHECK(text == both);
 }
 
-TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for those that are started anew") {
+TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for workers that are restarted") {
   door_->enter(0, 4, {});
   door_->enter(1, 4, {});
   auto worker = connects();

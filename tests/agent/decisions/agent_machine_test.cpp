@@ -64,7 +64,7 @@ constexpr ExitStatus kCrash{.signal = SIGSEGV};
 constexpr ExitStatus kStopped{.signal = SIGTERM};
 using Signals = std::vector<int>;
 
-TEST_CASE_METHOD(AgentMachineFixture, "the coordinator is told when workers run") {
+TEST_CASE_METHOD(AgentMachineFixture, "the coordinator is informed when workers run") {
   starts_round(1);
   workers_run();
   CHECK(told<WorkersStarted>() == std::vector{WorkersStarted{1}});
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(AgentMachineFixture, "workers that all exit 0 are reported fini
 }
 
 TEST_CASE_METHOD(AgentMachineFixture,
-                 "the first failure is told at once; nobody is stopped unasked") {
+                 "the first failure is reported at once; no worker is stopped unasked") {
   starts_round(1);
   exits(kCrash, 1);
   exits(kStopped, 0);
@@ -333,7 +333,7 @@ TEST_CASE_METHOD(AgentMachineFixture,
   CHECK(took<Exit>().at(0).end.message == "options differ");
 }
 
-TEST_CASE_METHOD(AgentMachineFixture, "an announced end is told to the coordinator, once") {
+TEST_CASE_METHOD(AgentMachineFixture, "an announced end is reported to the coordinator, once") {
   starts_round(1);
   is_announced(SIGUSR1);
   is_announced(SIGTERM);
@@ -344,7 +344,7 @@ TEST_CASE_METHOD(AgentMachineFixture, "an announced end is told to the coordinat
 }
 
 TEST_CASE_METHOD(AgentMachineFixture,
-                 "an announcement that a lost connection took along is told again") {
+                 "an announcement that was lost with a connection is sent again") {
   starts_round(1);
   is_announced(SIGUSR1);
   CHECK(told<Preempt>().size() == 1);

@@ -80,7 +80,7 @@ TEST_CASE_METHOD(ContactFixture, "a coordinator that does not listen yet is wait
   CHECK(wanted() == Patience{600s, 600s, 8s});
 }
 
-TEST_CASE_METHOD(ContactFixture, "one that is gone is given up when nobody listens any more") {
+TEST_CASE_METHOD(ContactFixture, "a coordinator is given up when no process listens any more") {
   wanted();
   joins();
   step(CoordinatorLost{"connection reset"});
@@ -319,7 +319,7 @@ TEST_CASE_METHOD(ContactFixture, "a spare tells how far the job was") {
   CHECK(wish().counters == JobCounters{7, 1});
 }
 
-TEST_CASE_METHOD(ContactFixture, "an order that comes too late to be obeyed is told all the same") {
+TEST_CASE_METHOD(ContactFixture, "an order that comes too late to be obeyed is still noted") {
   wish();
   joins();
   runs_round(3);
@@ -334,7 +334,7 @@ TEST_CASE_METHOD(ContactFixture, "an order that comes too late to be obeyed is t
 
 // --- what is remembered of the workers' ends ---
 
-TEST_CASE_METHOD(ContactFixture, "workers that fail by themselves are told from those it stopped") {
+TEST_CASE_METHOD(ContactFixture, "workers that fail by themselves differ from those it stopped") {
   joins();
   runs_round(1);
   exits(1, {.code = 3});

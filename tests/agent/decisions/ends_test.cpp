@@ -62,7 +62,7 @@ class EndsFixture {
   std::vector<AgentAction> actions_;
 };
 
-TEST_CASE_METHOD(EndsFixture, "how workers ended is told before they are said to have stopped") {
+TEST_CASE_METHOD(EndsFixture, "the ends of workers are reported before they count as stopped") {
   joins();
   runs_round(1);
   ends(0, Blame::kOwn, {.code = 3}, 120);
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(EndsFixture, "how workers ended is told before they are said to
 }
 
 TEST_CASE_METHOD(EndsFixture,
-                 "the texts of a cause that ended later than its follower are told, too") {
+                 "the texts of a cause that ended later than its follower are sent, too") {
   joins();
   runs_round(1);
   ends(0, Blame::kFollows, {.code = 1});
@@ -98,7 +98,7 @@ TEST_CASE_METHOD(EndsFixture,
   CHECK(outcome().stopped.empty());
 }
 
-TEST_CASE_METHOD(EndsFixture, "a failure is told with what it is, in the coordinator's time") {
+TEST_CASE_METHOD(EndsFixture, "a failure is reported with what it is, in the coordinator's time") {
   joins();
   runs_round(1);
   told();
@@ -111,7 +111,8 @@ TEST_CASE_METHOD(EndsFixture, "a failure is told with what it is, in the coordin
 using Failures = std::vector<std::pair<int, int>>;
 constexpr ExitStatus kFailed{.code = 1};
 
-TEST_CASE_METHOD(EndsFixture, "a failure that explains more than the one that was told is told") {
+TEST_CASE_METHOD(EndsFixture,
+                 "a failure that explains more than the one reported before is reported, too") {
   joins();
   runs_round(1);
   told();
@@ -125,7 +126,7 @@ TEST_CASE_METHOD(EndsFixture, "a failure that explains more than the one that wa
   CHECK(failures_told() == Failures{{0, 0}});
 }
 
-TEST_CASE_METHOD(EndsFixture, "that all have ended is told while nothing has explained it") {
+TEST_CASE_METHOD(EndsFixture, "the end of all workers is reported while nothing has explained it") {
   joins();
   runs_round(1);
   told();
@@ -137,7 +138,7 @@ TEST_CASE_METHOD(EndsFixture, "that all have ended is told while nothing has exp
   CHECK(failures_told() == Failures{{2, 0}});
 }
 
-TEST_CASE_METHOD(EndsFixture, "after a cause nothing more is told") {
+TEST_CASE_METHOD(EndsFixture, "after a cause nothing more is reported") {
   joins();
   runs_round(1);
   ends(0, Blame::kOwn, kFailed);

@@ -19,7 +19,7 @@ class GraceFixture : protected MachineFixture {
   void gets(int signal) { step(StopSignal{signal}); }
 };
 
-TEST_CASE_METHOD(GraceFixture, "workers that take more than 3 s to end are told of, once") {
+TEST_CASE_METHOD(GraceFixture, "workers that take more than 3 s to end are reported, once") {
   gets(SIGINT);
   step(WorkerExited{WorkerFailure{.status = {.signal = SIGINT}}});
   passes(2'999ms);
@@ -30,7 +30,7 @@ TEST_CASE_METHOD(GraceFixture, "workers that take more than 3 s to end are told 
   CHECK_FALSE(took<Warn>());
 }
 
-TEST_CASE_METHOD(GraceFixture, "nobody is told of workers that are killed that soon") {
+TEST_CASE_METHOD(GraceFixture, "no note is printed about workers that are killed that soon") {
   gets(SIGINT);
   passes(500ms);
   gets(SIGINT);

@@ -32,7 +32,7 @@ class HoldFixture : protected TwoWorkers {
   }
 };
 
-TEST_CASE_METHOD(HoldFixture, "all hold, go on to the step that they are told, and leave there") {
+TEST_CASE_METHOD(HoldFixture, "all hold, go on to the step that is ordered, and leave there") {
   CHECK(took<AskToHold>()->round == 1);
   CHECK_FALSE(took<AskToLeave>().has_value());
   step(says(0, Holding{1, 811}));

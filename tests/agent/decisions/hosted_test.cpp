@@ -88,7 +88,7 @@ TEST_CASE_METHOD(HostedAgentFixture, "a server that does not know the workers ha
 
 TEST_CASE_METHOD(HostedAgentFixture, "workers are dead when the lease is over") {
   server_dies();
-  step(CoordinatorUnreachable{"nobody listens", true});
+  step(CoordinatorUnreachable{"no process listens", true});
   CHECK(signalled(SIGTERM));
   passes(4'750ms);
   CHECK(signalled(SIGKILL));
@@ -109,7 +109,8 @@ TEST_CASE_METHOD(HostedAgentFixture, "an answer to a beat makes the lease longer
   CHECK_FALSE(signalled(SIGTERM));
 }
 
-TEST_CASE_METHOD(HostedAgentFixture, "what happened meanwhile is told when the server is back") {
+TEST_CASE_METHOD(HostedAgentFixture,
+                 "what happened meanwhile is reported when the server is back") {
   SECTION("a failure") {
     server_dies();
     step(WorkerExited{WorkerFailure{.rank = 2, .status = {.code = 3}}});

@@ -56,7 +56,7 @@ class PairFixture : public MachineFixture {
   }
   void loses_coordinator() {
     step(CoordinatorLost{"closed"});
-    step(CoordinatorUnreachable{"nobody listens", true});
+    step(CoordinatorUnreachable{"no process listens", true});
   }
   void can_stay() {
     for (const int local_rank : {0, 1}) step(WorkerSaid{local_rank, CanStay{4}});
@@ -106,7 +106,7 @@ class PairFixture : public MachineFixture {
       case AgentEnd::Why::kJobEnded:
         return "the job has ended";
       case AgentEnd::Why::kStopSignal:
-        return "it was told to stop";
+        return "it was asked to stop";
       case AgentEnd::Why::kRefused:
         return "it was refused";
       case AgentEnd::Why::kCoordinatorLost:
@@ -262,7 +262,7 @@ const std::vector<Situation> kSituations{
 const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"connected", Connected{}},
     {"unreachable", CoordinatorUnreachable{"no answer"}},
-    {"refused", CoordinatorUnreachable{"nobody listens", true}},
+    {"refused", CoordinatorUnreachable{"no process listens", true}},
     {"coordinator lost", CoordinatorLost{"closed"}},
     {"joined", Ordered{kAdmits}},
     {"joined, of a lower epoch", Ordered{Joined{.heartbeat_timeout_ms = 5'000}}},
@@ -349,7 +349,7 @@ TEST_CASE("in every state the agent does what the table says, whatever happens")
   CHECK_FALSE(std::getline(expected, wanted));
 }
 
-TEST_CASE("the table of pairs is written anew", "[.][record]") {
+TEST_CASE("the table of pairs is written again", "[.][record]") {
   std::ofstream file{DDPRUN_AGENT_PAIRS};
   file << table() << std::flush;
   CHECK(file.good());

@@ -74,7 +74,8 @@ TEST_CASE_METHOD(NewcomerFixture, "who coordinates nothing is left soon: a newco
   CHECK(looks_at() == "h1:1");
 }
 
-TEST_CASE_METHOD(NewcomerFixture, "whoever is told where the coordinator is looks there first") {
+TEST_CASE_METHOD(NewcomerFixture,
+                 "a newcomer that knows where the coordinator is looks there first") {
   looks_at();
   is_answered(Redirect{"h7:1", 2});
   CHECK(looks_at() == "h7:1");
@@ -140,7 +141,7 @@ TEST_CASE_METHOD(NewcomerFixture,
                  "a node of a round that has lost all it knows tries the places, too") {
   joins_and_runs(2);  // at h0, which is all it knows of
   step(CoordinatorLost{"connection closed"});
-  step(CoordinatorUnreachable{"nobody listens", true});
+  step(CoordinatorUnreachable{"no process listens", true});
   step(WorkerExited{WorkerFailure{.status = {.signal = 15}}});
   step(TreeGone{});
   CHECK(looks_at() == "h0:1");

@@ -55,7 +55,7 @@ TEST_CASE_METHOD(PrepareFixture, "one ends before it is parked: the node joins w
   CHECK(said<WorkersStay>() == WorkersStay{2, true});
 }
 
-TEST_CASE_METHOD(PrepareFixture, "all end before they are parked: the node joins as any other") {
+TEST_CASE_METHOD(PrepareFixture, "all end before they are parked: the node joins like any other") {
   ends(0, {.code = 0});
   ends(1, {.code = 0});
   CHECK(said<Prepared>().has_value());

@@ -60,7 +60,7 @@ TEST_CASE_METHOD(CheckedNode, "after a round the answer waits for the look") {
   SECTION("what dead workers have left is waited for") {
     CHECK(took<CheckSelf>()->patience == kCheckPatience);
   }
-  SECTION("the node is sick, which is said first") {
+  SECTION("the node is sick, which is reported first") {
     const int check = took<CheckSelf>()->check;
     actions_.clear();
     step(Checked{check, "is sick"});
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(CheckedNode, "Ctrl-C ends an agent that looks at its node") {
   }
 }
 
-TEST_CASE_METHOD(CheckedNode, "whoever is joined hears what was found while it was looked for") {
+TEST_CASE_METHOD(CheckedNode, "a node that joins hears what was found while it searched") {
   is_found("");
   CHECK(took<ReachCoordinator>()->unfit.empty());
   passes(kCheckAgain);

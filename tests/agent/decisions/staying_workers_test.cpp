@@ -27,7 +27,7 @@ class KeepFixture : protected TwoWorkers {
   }
 };
 
-TEST_CASE_METHOD(KeepFixture, "the coordinator is told when all workers can stay, and when not") {
+TEST_CASE_METHOD(KeepFixture, "the coordinator learns when all workers can stay, and when not") {
   CHECK(said<WorkersStay>() == WorkersStay{1, true});
   step(says(1, CannotStay{}));
   CHECK(said<WorkersStay>() == WorkersStay{1, false});
@@ -204,7 +204,7 @@ TEST_CASE_METHOD(
   CHECK_FALSE(took<SignalWorkers>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture, "the next coordinator is told who is parked") {
+TEST_CASE_METHOD(KeepFixture, "the next coordinator learns which workers are parked") {
   step(Ordered{Beat{.keep = true}});
   step(CoordinatorLost{"closed"});
   step(says(0, Parked{1}));
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(KeepFixture, "parked workers end where the next round has no us
   CHECK(said<WorkersStopped>() == WorkersStopped{1});
 }
 
-TEST_CASE_METHOD(KeepFixture, "that all of them have ended before is told as well") {
+TEST_CASE_METHOD(KeepFixture, "the earlier end of all of them is reported as well") {
   zero_is_parked();
   ends(0, {.signal = SIGKILL});
   step(Ordered{StopRound{.round = 1, .reason = "why", .discard = true}});
@@ -270,7 +270,7 @@ TEST_CASE_METHOD(KeepFixture, "parked workers end when nobody coordinates the jo
   zero_is_parked();
   took<SignalWorkers>();
   step(CoordinatorLost{"closed"});
-  step(CoordinatorUnreachable{"nobody listens"});
+  step(CoordinatorUnreachable{"no process listens"});
   CHECK(took<SignalWorkers>().has_value());
   CHECK_FALSE(took<Exit>().has_value());
   ends(0, {.signal = SIGTERM});
@@ -296,7 +296,7 @@ TEST_CASE_METHOD(LeaseFixture,
                  "the end of the lease kills who has not left the round, and no other") {
   step(CoordinatorLost{"closed"});
   CHECK_FALSE(took<AskToLeave>().has_value());  // the node comes back meanwhile
-  step(CoordinatorUnreachable{"nobody answers"});
+  step(CoordinatorUnreachable{"no answer"});
   CHECK(took<AskToLeave>().has_value());
   step(says(0, Parked{1}));
   passes(4s);
@@ -311,13 +311,13 @@ TEST_CASE_METHOD(LeaseFixture,
 TEST_CASE_METHOD(LeaseFixture, "a node that slept past its lease kills its workers at once") {
   step(CoordinatorLost{"closed"});
   now_ += 10s;
-  step(CoordinatorUnreachable{"nobody answers"});
+  step(CoordinatorUnreachable{"no answer"});
   CHECK(took<KillWorkers>()->local_ranks == std::vector{0, 1});
 }
 
 TEST_CASE_METHOD(LeaseFixture, "parked workers stay while the node asks one after the other") {
   step(CoordinatorLost{"closed"});
-  step(CoordinatorUnreachable{"nobody listens", true});
+  step(CoordinatorUnreachable{"no process listens", true});
   for (int local_rank : {0, 1}) step(says(local_rank, Parked{1}));
   step(TreeGone{});
   step(Connected{now_, "h1:1"});

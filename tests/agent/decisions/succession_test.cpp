@@ -42,7 +42,7 @@ class FollowerFixture : protected MachineFixture {
   void loses_head() {
     step(CoordinatorLost{"connection closed"});
     took<ReachCoordinator>();
-    step(CoordinatorUnreachable{"nobody listens", true});
+    step(CoordinatorUnreachable{"no process listens", true});
     worker_ends();
   }
   bool signalled(int signal) {
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(FollowerFixture, "a connection that ends stops no worker: the n
 }
 
 TEST_CASE_METHOD(FollowerFixture,
-                 "whoever comes back has the lease of before, until it is renewed") {
+                 "a node that comes back has its former lease, until it is renewed") {
   step(CoordinatorLost{"connection reset"});
   step(Connected{now_});
   now_ += 10s;  // the answer waited while the machine was frozen
@@ -86,7 +86,8 @@ TEST_CASE_METHOD(FollowerFixture,
   CHECK(signalled(SIGKILL));
 }
 
-TEST_CASE_METHOD(FollowerFixture, "what a lost connection may have swallowed is told again") {
+TEST_CASE_METHOD(FollowerFixture,
+                 "messages that a lost connection may have swallowed are sent again") {
   step(WorkerExited{WorkerFailure{.rank = 2, .status = {.code = 3}}});
   said<WorkerFailed>();
   step(CoordinatorLost{"connection reset"});
@@ -97,8 +98,7 @@ TEST_CASE_METHOD(FollowerFixture, "what a lost connection may have swallowed is 
   CHECK(again->failure.rank == 2);
 }
 
-TEST_CASE_METHOD(FollowerFixture,
-                 "a later round that it was in no part of is told to a successor") {
+TEST_CASE_METHOD(FollowerFixture, "a successor learns of a later round without this node") {
   Beat beat{.clock_us = 5, .echo_us = microseconds(now_), .lease_ms = 4'000};
   beat.committed = 6;
   beat.epoch = 1;
@@ -114,10 +114,10 @@ TEST_CASE_METHOD(FollowerFixture,
 }
 
 TEST_CASE_METHOD(FollowerFixture,
-                 "where nobody listens any more the successors are tried in order") {
+                 "if no process listens any more the successors are tried in order") {
   step(CoordinatorLost{"connection closed"});
   CHECK(took<ReachCoordinator>()->at.empty());  // where the coordinator was
-  step(CoordinatorUnreachable{"nobody listens", true});
+  step(CoordinatorUnreachable{"no process listens", true});
   CHECK(signalled(SIGTERM));
   CHECK_FALSE(took<ReachCoordinator>().has_value());  // the worker is alive yet
   worker_ends();
@@ -127,9 +127,9 @@ TEST_CASE_METHOD(FollowerFixture,
   CHECK(first->voter.leader_dead);
   CHECK(first->voter.running == 0);
   CHECK(first->voter.proposed.version == ConfigurationVersion{1, 4});
-  step(CoordinatorUnreachable{"nobody listens", true});
+  step(CoordinatorUnreachable{"no process listens", true});
   CHECK(took<ReachCoordinator>()->at == "h2:1");
-  step(CoordinatorUnreachable{"nobody listens", true});
+  step(CoordinatorUnreachable{"no process listens", true});
   CHECK(took<ReachCoordinator>()->at == "h0:1");
 }
 
@@ -155,13 +155,13 @@ TEST_CASE_METHOD(FollowerFixture,
   }
 }
 
-TEST_CASE_METHOD(FollowerFixture, "a successor that is gone with its leader is told of") {
+TEST_CASE_METHOD(FollowerFixture, "a successor that is gone with its leader is reported") {
   loses_head();
   step(Connected{now_});
   step(Ordered{Candidate{1}});
   step(CoordinatorLost{"connection closed"});
   took<ReachCoordinator>();
-  step(CoordinatorUnreachable{"nobody listens", true});
+  step(CoordinatorUnreachable{"no process listens", true});
   const auto next = took<ReachCoordinator>();
   CHECK(next->at == "h2:1");
   CHECK(next->voter.dead_ranks == "0-1");
@@ -214,7 +214,7 @@ TEST_CASE_METHOD(FollowerFixture, "who is sent to the same coordinator again and
   }
   CHECK(took<ReachCoordinator>()->at == "h1:1");
   for (const char* next : {"h2:1", "h0:1", "h9:1"}) {
-    step(CoordinatorUnreachable{"nobody listens", true});
+    step(CoordinatorUnreachable{"no process listens", true});
     CHECK(took<ReachCoordinator>()->at == next);
   }
 }
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(FollowerFixture,
   CHECK(signalled(SIGKILL));
 }
 
-TEST_CASE_METHOD(FollowerFixture, "a node that waits for others stays while it is told a lease") {
+TEST_CASE_METHOD(FollowerFixture, "a node that waits for others stays while it gets a lease") {
   step(Ordered{StopRound{4, "a node is lost"}});
   worker_ends();
   const auto waits = [&](std::int64_t lease_ms) {
@@ -278,7 +278,7 @@ TEST_CASE_METHOD(FollowerFixture,
                  "one whom nobody leads for the join timeout ends with a sentence") {
   loses_head();
   now_ += 61s;
-  step(CoordinatorUnreachable{"nobody listens", true});
+  step(CoordinatorUnreachable{"no process listens", true});
   const auto end = took<Exit>();
   REQUIRE(end.has_value());
   CHECK(end->end.why == AgentEnd::Why::kCoordinatorLost);
@@ -343,7 +343,7 @@ class LastFixture : protected FollowerFixture {
   std::optional<Exit> loses_all_others() {
     step(CoordinatorLost{"connection closed"});
     while (took<ReachCoordinator>() && tried_++ < 10)
-      step(CoordinatorUnreachable{"nobody listens", true});
+      step(CoordinatorUnreachable{"no process listens", true});
     return took<Exit>();
   }
   int tried_ = 0;
@@ -360,10 +360,10 @@ TEST_CASE_METHOD(LastFixture,
   CHECK(exit->end.job == EndJob{.restarts = 1});
 }
 
-TEST_CASE_METHOD(LastFixture, "when the coordinator is lost then, the next one is told") {
+TEST_CASE_METHOD(LastFixture, "when the coordinator is lost then, the next one is informed") {
   step(CoordinatorLost{"connection closed"});
   CHECK(took<ReachCoordinator>()->at == "h0:1");
-  step(CoordinatorUnreachable{"nobody listens", true});
+  step(CoordinatorUnreachable{"no process listens", true});
   CHECK(took<ReachCoordinator>()->at == "h1:1");
   CHECK_FALSE(took<Warn>().has_value());
   step(Connected{now_});

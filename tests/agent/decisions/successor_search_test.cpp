@@ -69,7 +69,7 @@ TEST_CASE_METHOD(AmongNodesFixture,
 }
 
 TEST_CASE_METHOD(AmongNodesFixture,
-                 "whoever finds no majority is told of whom there were, the witness too") {
+                 "a message says which voters a node without a majority found, the witness too") {
   agent_.extra_voter = "the witness";
   agent_.follower.hear(Reconfigure{{.version = {1, 4, 1}, .voters = 4}, true});
   now_ += 60s;

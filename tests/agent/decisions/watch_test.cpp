@@ -73,7 +73,7 @@ TEST_CASE_METHOD(WatchingFixture, "the time of a first step is that of the messa
   CHECK(told<Progress>().at(0).ranks.at(1).first_ms == -1);
 }
 
-TEST_CASE_METHOD(WatchingFixture, "how far workers came is told before their round ends") {
+TEST_CASE_METHOD(WatchingFixture, "how far workers came is reported before their round ends") {
   runs();
   step(WorkerProgressed{{.rank = 0, .step = 2000}});
   step(WorkerExited{WorkerFailure{.rank = 0}});
@@ -87,8 +87,7 @@ TEST_CASE_METHOD(WatchingFixture, "how far workers came is told before their rou
   CHECK(std::get<Progress>(first->message).ranks.at(0).step == 2000);
 }
 
-TEST_CASE_METHOD(WatchingFixture,
-                 "a node that is told to stop says how far it came before it goes") {
+TEST_CASE_METHOD(WatchingFixture, "a node that is stopped reports how far it came before it goes") {
   runs();
   step(StopSignal{SIGTERM});
   step(WorkerProgressed{{.rank = 0, .step = 7}});

@@ -44,7 +44,7 @@ constexpr char kStatus[] =
 
 using Lines = std::vector<std::string>;
 
-TEST_CASE("of what NCCL says only what is wrong is told") {
+TEST_CASE("of what NCCL says only what is wrong is reported") {
   CHECK(abridge_ras(kStatus) ==
         Lines{"#0-0 (cf264af53edbe986) INCOMPLETE", "  Missing communicator data from 1 rank",
               "  The missing rank: 21", "TIMEOUT",
@@ -127,7 +127,8 @@ TEST_CASE_METHOD(RasFixture, "an answer without end is cut") {
   CHECK(said->size() == kRasBytesMax);
 }
 
-TEST_CASE_METHOD(RasFixture, "who is no such service is told, and who is silent not waited for") {
+TEST_CASE_METHOD(RasFixture,
+                 "a service of another kind is reported, and a silent one not waited for") {
   CHECK_THAT(ask({"HTTP/1.1 400\n"}).error().message, contains("answers 'HTTP/1.1 400"));
   CHECK(ask({"SERVER PROTOCOL 2\n", "ERROR\n"}).error().kind == Error::Kind::kUnavailable);
   CHECK(ask({"SERVER PROTOCOL 2\n", ""}, 20ms).error().kind == Error::Kind::kTimeout);

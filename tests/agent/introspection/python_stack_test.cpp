@@ -101,7 +101,7 @@ TEST_CASE("one sees who waits for a data loader, and which of its processes has 
   CHECK_FALSE(waits_for_work({kMain[0], get}));
 }
 
-TEST_CASE("a frame is told by its function, file and line") {
+TEST_CASE("a frame is given as its function, file and line") {
   CHECK(describe(Frame{"step", "/home/me/train.py", 30}) == "step (train.py:30)");
 }
 

@@ -39,7 +39,7 @@ struct Asked {
   }
 };
 
-TEST_CASE_METHOD(Asked, "where nobody listens a worker's server is unavailable") {
+TEST_CASE_METHOD(Asked, "if no process listens, a worker's server is unavailable") {
   ask(1s);
   REQUIRE(answer.has_value());
   REQUIRE_FALSE(answer->has_value());

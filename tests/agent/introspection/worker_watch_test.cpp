@@ -29,7 +29,7 @@ struct WorkerFixture {
   std::chrono::milliseconds wanted{0};
 };
 
-TEST_CASE_METHOD(WorkerFixture, "only changes are told") {
+TEST_CASE_METHOD(WorkerFixture, "only changes are reported") {
   const auto first = at(1, 1);
   REQUIRE(first);
   CHECK(first->rank == 3);
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(WorkerFixture, "what a worker that stays has done before is no 
   CHECK(trained->groups == std::vector<GroupProgress>{{"0", 9, 9}});
 }
 
-TEST_CASE_METHOD(WorkerFixture, "the first step is told with the time at which it was done") {
+TEST_CASE_METHOD(WorkerFixture, "the first step is reported with the time at which it was done") {
   const auto first = looks({.step = 9, .first_step = 3, .first_at = now + 20ms});
   REQUIRE(first);
   CHECK(first->first_step == 3);
@@ -140,7 +140,8 @@ TEST_CASE_METHOD(WorkerFixture, "an answer that does not come changes nothing th
   CHECK(told->groups == std::vector<GroupProgress>{{"0", 5, 5}});
 }
 
-TEST_CASE_METHOD(WorkerFixture, "what a worker tells of itself is told, a loss that is none as 0") {
+TEST_CASE_METHOD(WorkerFixture,
+                 "what a worker reports of itself is passed on, a loss that is none as 0") {
   watch.take({.step = 7, .loss = 0.5, .samples_per_second = 12}, now);
   const auto told = watch.take({.step = 8, .steps = 100, .loss = NAN, .left_s = 9}, now + 1s);
   REQUIRE(told);
@@ -152,7 +153,7 @@ TEST_CASE_METHOD(WorkerFixture, "what a worker tells of itself is told, a loss t
   CHECK(told->left_s == 9);
 }
 
-TEST_CASE_METHOD(WorkerFixture, "the end is told with all that was known") {
+TEST_CASE_METHOD(WorkerFixture, "the end is reported with all that was known") {
   at(5, 5);
   const RankProgress end = watch.end(now + 2s);
   CHECK(end.ended);

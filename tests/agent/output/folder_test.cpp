@@ -151,7 +151,7 @@ TEST_CASE("a rank that never says anything delays others only at the start") {
   CHECK(node.now_shown() == Shown{"[0] step 2"});
 }
 
-TEST_CASE("a late rank that says much of what others have said is told in one line") {
+TEST_CASE("a late rank that repeats much of what others wrote is shown in one line") {
   Node node{4};
   for (int i = 0; i < 1000; ++i)
     for (const int rank : {0, 1, 2}) node.say(rank, fmt::format("line {}", i));
@@ -197,7 +197,7 @@ TEST_CASE("a late rank that catches up with what still waits joins it") {
   CHECK(shown[30] == "[0-2] loading shard 39");
 }
 
-TEST_CASE("a few late lines are told, too, and shown again only when they are very late") {
+TEST_CASE("a few late lines are shown, too, and shown again only when they are very late") {
   Node node{4};
   for (const int rank : {0, 1, 2}) node.say(rank, "loading");
   node.pass(400ms);
@@ -223,7 +223,7 @@ TEST_CASE("late lines come before what their rank says next") {
         Shown{"[1] (the same 10 lines as others, up to 0.2 s later)", "[1] CUDA error"});
 }
 
-TEST_CASE("a rank that is late all the time is told of now and then") {
+TEST_CASE("a rank that is late all the time is named now and then") {
   Node node{2};
   Shown of_one;
   for (int i = 0; i < 100; ++i) {

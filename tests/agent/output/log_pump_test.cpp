@@ -100,7 +100,7 @@ TEST_CASE("an unfinished line is held back, and shown when no more comes for a w
   CHECK(screen.pipe.available() == "secret\n");
 }
 
-TEST_CASE("drain passes on every byte that was written before, before anything is said") {
+TEST_CASE("drain passes on every byte that was written before any message") {
   EventLoop loop;
   Screen screen{loop};
   ScratchFolder folder;
@@ -379,7 +379,7 @@ TEST_CASE("folded streams show what one says alone after a while, and the rest a
   CHECK(choir.screen.pipe.available() == "[1 ranks] the end\n");
 }
 
-TEST_CASE("a full disk is told once, with the file's name, and stops nobody") {
+TEST_CASE("a full disk is reported once, with the file's name, and stops no job") {
   const CapturedLog log;
   EventLoop loop;
   Screen screen{loop};

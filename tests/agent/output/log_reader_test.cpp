@@ -26,7 +26,7 @@ TEST_CASE("a log is read from a line near its end, and then as it grows") {
   CHECK(log.read(2) == "\n");
 }
 
-TEST_CASE("a log that is not there yet, or begins anew, is read from its beginning") {
+TEST_CASE("a log that is not there yet, or was replaced, is read from its beginning") {
   const ScratchFolder scratch;
   const auto file = scratch / "log";
   LogReader log{file, 100};

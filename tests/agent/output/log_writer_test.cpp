@@ -107,7 +107,7 @@ TEST_CASE_METHOD(WriterFixture, "at the end all is written, without the event lo
   CHECK(log.text().empty());
 }
 
-TEST_CASE_METHOD(WriterFixture, "what has an answer is told, and its errors are") {
+TEST_CASE_METHOD(WriterFixture, "requests with an answer get it, and errors are reported") {
   CHECK(writer->answer<int>(folder / "log", [] { return 3; }) == 3);
   const auto absent = writer->open(folder / "absent/log", {});
   REQUIRE_FALSE(absent.has_value());
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(WriterFixture, "what has an answer is told, and its errors are"
   CHECK(content(folder / "direct") == "x");
 }
 
-TEST_CASE_METHOD(WriterFixture, "a full disk is told in the event loop, and at the end") {
+TEST_CASE_METHOD(WriterFixture, "a full disk is reported in the event loop, and at the end") {
   const auto full = open("/dev/full");
   writer->write(full, "one");
   hear("error: cannot write to the log file '/dev/full': No space left");

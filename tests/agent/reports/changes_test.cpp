@@ -13,7 +13,7 @@ std::string text_of_change(Change change) {
   return text.substr(begins.size());
 }
 
-TEST_CASE("a change is told as a person would say it") {
+TEST_CASE("a change is described as a person would do it") {
   CHECK(text_of_change({ChangeKind::kFile, "train.py", "sha256:1", "sha256:2"}) ==
         "train.py changed");
   CHECK(text_of_change({ChangeKind::kVersion, "torch", "2.10.0", "2.11.0"}) ==
@@ -49,7 +49,7 @@ TEST_CASE("arguments are several") {
         "arguments '1' \u2192 '2'");
 }
 
-TEST_CASE("nodes that came and went are told together") {
+TEST_CASE("nodes that came and went are in one line") {
   SinceGoodRun since{.changes = {{ChangeKind::kNode, "node", "", "h5"},
                                  {ChangeKind::kNode, "node", "h1", ""},
                                  {ChangeKind::kNode, "node", "", "h6"}}};

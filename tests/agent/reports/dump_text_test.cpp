@@ -41,7 +41,8 @@ TEST_CASE("while no workers run a dump says why") {
   CHECK(dump_text(dump, "j") == "job j: no workers run, the job waits for its nodes\n");
 }
 
-TEST_CASE("a hang that is known stands in front, and who waits for nobody is told, too") {
+TEST_CASE(
+    "a hang that is known stands in front, and ranks that wait for no other are listed, too") {
   JobDump dump{.world_size = 1, .nodes = 1};
   dump.hang = HangReport{.sentence = "rank 0 has made no progress for 61 s"};
   dump.waits = {{"recv", "", 0, "0", ""}};

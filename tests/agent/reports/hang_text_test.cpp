@@ -19,7 +19,7 @@ HangReport report() {
                      {.ranks = "0,2", .doing = "waits in gloo:all_reduce", .stack = "main\t\t0"}}};
 }
 
-TEST_CASE("a hang is told with those who are missing and their stacks") {
+TEST_CASE("a hang is shown with the missing ranks and their stacks") {
   CHECK(hang_lines(report()) == Lines{"the workers hang: rank 1 has not reached gloo:all_reduce",
                                       "  [1] sleeps at load (t.py:12)",
                                       "      select  /usr/lib/python3.11/selectors.py:415",
@@ -37,7 +37,7 @@ TEST_CASE("of those who wait the user's frames are shown, and how many callers a
                                                      "      c  /me/t.py:3  (and 2 callers)"});
 }
 
-TEST_CASE("a hang of many stacks is told in 24 lines") {
+TEST_CASE("a hang of many stacks is shown in 24 lines") {
   HangReport many = report();
   many.stacks.resize(kStackGroupsMax, many.stacks.front());
   const Lines lines = hang_lines(many);

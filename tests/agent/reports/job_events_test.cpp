@@ -42,7 +42,7 @@ TEST_CASE_METHOD(EventFixture, "the log of an agent begins with the schema and t
   CHECK(begin["pid"] == 4711);
 }
 
-TEST_CASE_METHOD(EventFixture, "a round and its workers are told from their start to their end") {
+TEST_CASE_METHOD(EventFixture, "a round and its workers are logged from their start to their end") {
   const json round = action(StartWorkers{
       {.round = 4, .attempt = 1, .group_world_size = 2, .first_rank = 2, .world_size = 4}});
   CHECK(round["kind"] == "round_started");
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(EventFixture, "a round and its workers are told from their star
   CHECK(event(TreeGone{})["round"] == 4);
 }
 
-TEST_CASE_METHOD(EventFixture, "orders, signals and requests for checkpoints are told") {
+TEST_CASE_METHOD(EventFixture, "orders, signals and requests for checkpoints are logged") {
   const json stop = order(StopRound{3, "rank 1 exited with code 3", 5000});
   CHECK(stop["kind"] == "round_stopping");
   CHECK(stop["reason"] == "rank 1 exited with code 3");
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(EventFixture, "orders, signals and requests for checkpoints are
   CHECK(action(Warn{"careful"})["text"] == "careful");
 }
 
-TEST_CASE_METHOD(EventFixture, "restarts, hangs and the end of the job are told") {
+TEST_CASE_METHOD(EventFixture, "restarts, hangs and the end of the job are logged") {
   const json restart = order(Restarted{{4, 3, "why", 4, 31.5, 2, 9, -1}});
   CHECK(restart["kind"] == "restart");
   CHECK(restart["from_round"] == 3);

@@ -44,12 +44,12 @@ struct SilentNewsFixture : NewsFixture {
   SilentNewsFixture() : NewsFixture{true} {}
 };
 
-TEST_CASE_METHOD(NewsFixture, "the first round is told with the ranks of this node") {
+TEST_CASE_METHOD(NewsFixture, "the first round is shown with the ranks of this node") {
   CHECK(hears(StartRound{.round = 1, .first_rank = 2, .world_size = 8}) ==
         NewsLines{{Level::kInfo, "round 1: ranks 2 to 3 of 8 on this node"}});
 }
 
-TEST_CASE_METHOD(NewsFixture, "a restart after a failure is told, a round of other nodes is not") {
+TEST_CASE_METHOD(NewsFixture, "a restart after a failure is shown, a round of other nodes is not") {
   hears(StartRound{.round = 1, .world_size = 4});
   CHECK(hears(StartRound{.round = 2, .attempt = 1, .world_size = 4}).front() ==
         NewsLine{Level::kWarning, "restart 1 of 3: starting 4 workers again"});
@@ -57,7 +57,7 @@ TEST_CASE_METHOD(NewsFixture, "a restart after a failure is told, a round of oth
   CHECK(hears(StartRound{.round = 4, .attempt = 2, .world_size = 2}).size() == 2);
 }
 
-TEST_CASE_METHOD(NewsFixture, "the pause before a restart is told once") {
+TEST_CASE_METHOD(NewsFixture, "the pause before a restart is shown once") {
   hears(StartRound{.round = 1, .world_size = 4});
   const Waiting waiting{.nodes = 1, .left_ms = 3'500, .pause_ms = 3'500};
   CHECK(hears(waiting) == NewsLines{{Level::kWarning, "restarting in 4 s (--restart-delay 0:1m)"}});
@@ -66,7 +66,7 @@ TEST_CASE_METHOD(NewsFixture, "the pause before a restart is told once") {
   CHECK(hears(waiting).size() == 1);
 }
 
-TEST_CASE_METHOD(NewsFixture, "workers that are started beside a round are told of") {
+TEST_CASE_METHOD(NewsFixture, "workers that are started beside a round are shown") {
   CHECK(prepares({.round = 3}).text ==
         "round 2 goes on without this node: starting 2 workers beside it, which come in when they "
         "are so far");
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(NewsFixture, "to a node that joins, the round is no restart") {
   CHECK(hears(StartRound{.round = 4, .attempt = 2, .world_size = 4}).size() == 1);
 }
 
-TEST_CASE_METHOD(NewsFixture, "a restart in place is told as one, and the next one is told anew") {
+TEST_CASE_METHOD(NewsFixture, "a restart in place is shown as one, and so is the next one") {
   hears(StartRound{.round = 1, .world_size = 4});
   StopRound stop{1, "rank 1 was killed"};
   stop.keep = true;
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(NewsFixture, "a restart in place is told as one, and the next o
         NewsLine{Level::kWarning, "restart 2 of 3: starting 4 workers again"});
 }
 
-TEST_CASE_METHOD(NewsFixture, "those that start beside a round are told of") {
+TEST_CASE_METHOD(NewsFixture, "workers that start beside a round are shown") {
   hears(StartRound{.round = 1, .world_size = 4});
   StopRound stop{1, "rank 1 was killed"};
   stop.keep = true;
@@ -100,14 +100,15 @@ TEST_CASE_METHOD(NewsFixture, "those that start beside a round are told of") {
             {Level::kInfo, "round 2: ranks 0 to 0 of 3 on this node"}});
 }
 
-TEST_CASE_METHOD(NewsFixture, "a stop is told with its reason and with the time for a checkpoint") {
+TEST_CASE_METHOD(NewsFixture,
+                 "a stop is shown with its reason and with the time for a checkpoint") {
   CHECK(hears(StopRound{1, "rank 0 failed"}) ==
         NewsLines{{Level::kWarning, "rank 0 failed: stopping all workers"}});
   CHECK(hears(StopRound{1, "SIGUSR1", 59'001}) ==
         NewsLines{{Level::kWarning, "SIGUSR1: workers have 60 s for a checkpoint"}});
 }
 
-TEST_CASE_METHOD(NewsFixture, "a restart is told with what it cost, as far as it is known") {
+TEST_CASE_METHOD(NewsFixture, "a restart is shown with what it cost, as far as it is known") {
   CHECK(hears(Restarted{{4, 3, "node h2 lost", 4, 31.4, 0.21, 9, 1900}}) ==
         NewsLines{{Level::kWarning,
                    "round 3 \u2192 4 (node h2 lost): noticed 4.0 ms, stopped 31 ms, sealed 0.2 ms, "
@@ -123,7 +124,7 @@ TEST_CASE_METHOD(NewsFixture, "a restart is told with what it cost, as far as it
                    "round 3 \u2192 4 in place (why): noticed 0.0 ms, left 12 ms, sealed 1.0 ms"}});
 }
 
-TEST_CASE_METHOD(NewsFixture, "at the end it is told where the time went, if there were restarts") {
+TEST_CASE_METHOD(NewsFixture, "the end shows where the time went, if there were restarts") {
   Goodput goodput{.wall_s = 100, .training_s = 97, .restarts_s = 1, .restarts = 2};
   goodput.startup_s = 2;
   goodput.goodput_percent = 97;
@@ -163,12 +164,12 @@ TEST_CASE_METHOD(NewsFixture, "a first step that a look has found may be older t
   CHECK_THAT(hears(Restarted{times}).front().text, contains("(why): first step at most 1.0 s"));
 }
 
-TEST_CASE_METHOD(NewsFixture, "a spare is told what it waits for") {
+TEST_CASE_METHOD(NewsFixture, "a message says what a spare waits for") {
   CHECK(hears(Spare{2, 4}) ==
         NewsLines{{Level::kWarning, "round 2 has its 4 nodes: this one waits as a spare"}});
 }
 
-TEST_CASE_METHOD(NewsFixture, "a wait is told once it is long, and anew after a round") {
+TEST_CASE_METHOD(NewsFixture, "a wait is shown once it is long, and again after a round") {
   const Waiting one_of_two{1, 2, 2, 60'000};
   CHECK(hears(one_of_two).empty());
   now_ += 3s;

@@ -27,7 +27,7 @@ TEST_CASE_METHOD(RecordFixture, "a report repeats why the job failed and where i
   CHECK(record_.times() == JobTimes{});
 }
 
-TEST_CASE_METHOD(RecordFixture, "a hang is told once, and once more when it is over") {
+TEST_CASE_METHOD(RecordFixture, "a hang is reported once, and once more when it is over") {
   record_.hear(HangFound{});
   record_.hear(HangFound{});
   CHECK(record_.hang() == HangReport{});

@@ -21,7 +21,7 @@ TEST_CASE("a job that finished has a report of four fields and a sentence") {
                                   {"sentence", "every worker exited with code 0"}});
 }
 
-TEST_CASE("the cause and its followers are told as the schema says") {
+TEST_CASE("the cause and its followers are written as the schema says") {
   JobReport report{.job = "j", .outcome = JobOutcome::kFailed, .exit_code = 1};
   Cause& cause = report.verdict.emplace().cause;
   cause.kind = FailureKind::kException;
@@ -59,7 +59,7 @@ TEST_CASE("the cause and its followers are told as the schema says") {
   CHECK_FALSE(out.contains("also"));
 }
 
-TEST_CASE("a signal is told by its name, and then there is no exit code") {
+TEST_CASE("a signal is written by its name, and then there is no exit code") {
   JobReport report{.outcome = JobOutcome::kFailed, .exit_code = 139};
   report.verdict.emplace().cause.kind = FailureKind::kSignal;
   report.verdict->cause.status.signal = SIGSEGV;
@@ -95,7 +95,7 @@ TEST_CASE("the report of a job that goes on has no exit code") {
   CHECK_FALSE(out.contains("exit_code"));
 }
 
-TEST_CASE("the worker of the cause, its restarts and hangs that are over are told") {
+TEST_CASE("the worker of the cause, its restarts and past hangs are written") {
   JobReport report{.outcome = JobOutcome::kFailed, .restarts_used = 1, .restarts_max = 2};
   report.worker = WorkerFailure{.host = "h2", .rank = 1, .log_file = "/logs/stderr.log"};
   report.past_hangs = {{{.sentence = "why", .missing_ranks = "1"}, 1500}};
@@ -107,7 +107,7 @@ TEST_CASE("the worker of the cause, its restarts and hangs that are over are tol
       "waiting_ranks": [], "lasted_ms": 1500}])"));
 }
 
-TEST_CASE("restarts and goodput are told where they are known") {
+TEST_CASE("restarts and goodput are written if they are known") {
   JobReport report;
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900, true},
                      {.round = 3, .reason = "why"}};

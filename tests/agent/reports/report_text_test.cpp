@@ -57,7 +57,7 @@ TEST_CASE("the report begins with what was raised where, and ends with what to d
         "  log: /logs/attempt_2/1/stderr.log\n");
 }
 
-TEST_CASE("restarts of a budget that is no plain number are told with it, and why there is none") {
+TEST_CASE("restarts of a budget that is no plain number are shown with it, and why there is none") {
   JobReport report = job();
   report.verdict->no_restart = "there were 2 within 1h (--max-restarts 2/1h)";
   report.restarts_used = 7;
@@ -90,7 +90,7 @@ TEST_CASE("the names of all loaded modules are left out, and a long line is cut"
   CHECK(text.size() < 1000);
 }
 
-TEST_CASE("a worker that wrote nothing is said to have done so") {
+TEST_CASE("the report says if a worker wrote nothing") {
   JobReport report = job_with_code(3);
   report.worker->last_lines.clear();
   CHECK_THAT(shown(report), contains("it wrote nothing to its output (sys.exit or os._exit?)"));
@@ -130,7 +130,7 @@ TEST_CASE("a node that is lost and a hang have no worker to tell of") {
         "  where: rank 1: sleeps at main (bug.py:33)\n");
 }
 
-TEST_CASE("all who followed are in one line") {
+TEST_CASE("all followers are in one line") {
   JobReport report = job();
   for (int rank = 2; rank < 10; ++rank)
     report.verdict->followers.push_back({.ranks = std::to_string(rank), .what = "broken pipe"});

@@ -47,7 +47,7 @@ TEST_CASE("the block names the root cause and the other failures as torchrun doe
         "============================================================\n");
 }
 
-TEST_CASE("a worker that has recorded nothing is told of by what is known without a record") {
+TEST_CASE("a worker without a record is shown with what is known without it") {
   WorkerFailure root{.host = "h", .pid = 1, .status = {.code = 1}};
   CHECK_THAT(torchrun_block({"t", root, "KeyError at t.py:3: 'x'", {}}),
              contains("  traceback : KeyError at t.py:3: 'x'\n"));
@@ -60,7 +60,7 @@ TEST_CASE("a worker that has recorded nothing is told of by what is known withou
              contains("Signal 11 (SIGSEGV) received by PID 1: segmentation fault at t.py:3\n"));
 }
 
-TEST_CASE("a worker of which only the rank is known is told without a process") {
+TEST_CASE("a worker of which only the rank is known is shown without a process") {
   const WorkerFailure lost{.host = "h2", .rank = 3, .pid = kUnknownPid};
   const std::string block = torchrun_block({"t", lost, "node h2 was lost", {}});
   CHECK_THAT(block, contains("rank      : 3 (local_rank: <N/A>)\n"));

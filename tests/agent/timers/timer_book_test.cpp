@@ -95,7 +95,8 @@ TEST_CASE_METHOD(BookFixture, "a timer may be short, long, or over when it comes
   CHECK(expired_after(24h).empty());
 }
 
-TEST_CASE_METHOD(BookFixture, "what is no timer is told once, and the next line counts") {
+TEST_CASE_METHOD(BookFixture,
+                 "a line that is no timer is reported once, and the next line counts") {
   const std::string bad =
       GENERATE("hello", "{", "[]", "7", R"({"pid": 71})",
                R"({"pid": "71", "scope_id": "a", "expiration_time": 1, "signal": 9})",
@@ -124,7 +125,7 @@ TEST_CASE_METHOD(BookFixture, "the book is full at some time") {
   CHECK(expired_after(1s).size() == 1);
 }
 
-TEST_CASE_METHOD(BookFixture, "a scope is told as one printable line of no great length") {
+TEST_CASE_METHOD(BookFixture, "a scope is shown as one printable line of no great length") {
   take(R"({"pid": 71, "scope_id": "a\u001b[31m\nb", "expiration_time": 1, "signal": 9})"
        "\n");
   CHECK(book_.take_expired(now_).front().scope == "a\\x1b[31m\\x0ab");

@@ -48,7 +48,8 @@ class PipeFixture {
   std::vector<ExpiredTimer> expired_;
 };
 
-TEST_CASE_METHOD(PipeFixture, "timers expire one after the other, whoever has written them") {
+TEST_CASE_METHOD(PipeFixture,
+                 "timers expire one after the other, no matter which process wrote them") {
   make();
   set_timer(72, 60ms);
   set_timer(71, 20ms);
@@ -115,7 +116,7 @@ TEST_CASE_METHOD(PipeFixture, "a pipe that somebody else reads stays theirs") {
   wait_for_expired(1);
 }
 
-TEST_CASE_METHOD(PipeFixture, "a place where there can be no pipe is no reason to do without") {
+TEST_CASE_METHOD(PipeFixture, "a place where there can be no pipe does not turn timers off") {
   make(file("nowhere/timers"));
   CHECK(std::filesystem::exists(pipe().path()));
 }

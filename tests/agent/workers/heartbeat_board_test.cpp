@@ -83,7 +83,7 @@ TEST_CASE("a worker cannot take the board away from who reads it") {
   CHECK_FALSE(board->read(1).has_value());
 }
 
-TEST_CASE("a heartbeat is told in words") {
+TEST_CASE("a heartbeat is described in words") {
   constexpr std::int64_t kSecond = 1'000'000'000;
   CHECK(describe({120, 0.31, 1234.4, 10 * kSecond}, 10 * kSecond + 400'000'000) ==
         "step 120, loss 0.31, 1,234 samples/s, 0.4 s before");

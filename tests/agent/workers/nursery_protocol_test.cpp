@@ -42,7 +42,7 @@ TEST_CASE("the nursery has what all workers have in common, and no worker's plac
                              [](const std::string& entry) { return entry.starts_with("RANK="); }));
 }
 
-TEST_CASE("the nursery is told the workers' command, what to import and what nobody may ask for") {
+TEST_CASE("the nursery gets the workers' command, what to import and which modules to leave out") {
   const json config = config_of(plan_nursery(warm_job(), node()));
   CHECK(config["arguments"] == json{"/usr/bin/python3", "-u", "train.py", "Z\u00FF"});
   CHECK(config["modules"] == json{"torch"});

@@ -38,7 +38,7 @@ std::map<std::string, std::string> environment_of(const Command& command) {
   return out;
 }
 
-TEST_CASE("every worker is told where its own heartbeats go, and not those of an agent above") {
+TEST_CASE("every worker knows where its own heartbeats go, and not those of an agent above") {
   const auto commands = plan_workers(four_workers(), kSecondNode, {.heartbeats = "/proc/7/fd/3"});
   CHECK(environment_of(commands[0])["DDPRUN_HEARTBEAT"] == "/proc/7/fd/3:0");
   CHECK(environment_of(commands[3])["DDPRUN_HEARTBEAT"] == "/proc/7/fd/3:3");
@@ -47,7 +47,7 @@ TEST_CASE("every worker is told where its own heartbeats go, and not those of an
   CHECK_FALSE(environment_of(without[0]).contains("DDPRUN_HEARTBEAT"));
 }
 
-TEST_CASE("every worker is told which signal asks it for a checkpoint") {
+TEST_CASE("every worker knows which signal asks it for a checkpoint") {
   LaunchSpec spec = four_workers();
   spec.preemption.checkpoint_signal = SIGRTMIN;
   const NodeFacts node{

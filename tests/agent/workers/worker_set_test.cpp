@@ -71,7 +71,7 @@ class WorkerSetFixture {
   std::optional<WorkerSet> set_;
 };
 
-TEST_CASE_METHOD(WorkerSetFixture, "every worker is told when it has ended, and who it was") {
+TEST_CASE_METHOD(WorkerSetFixture, "the end of every worker is reported, with its rank") {
   spec_.workers = 3;
   probes({"say", "hello", "exit", "${local_rank}"});
   start();
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(WorkerSetFixture, "every worker is told when it has ended, and 
   CHECK_FALSE(has_children());
 }
 
-TEST_CASE_METHOD(WorkerSetFixture, "it is told when the workers of a round have been started") {
+TEST_CASE_METHOD(WorkerSetFixture, "an event says when the workers of a round have been started") {
   spec_.workers = 2;
   probes({"sleep"});
   std::vector<RunningWorker> running;
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(WorkerSetFixture, "a program that may not be run ends with 126"
 }
 
 TEST_CASE_METHOD(WorkerSetFixture,
-                 "a round that cannot be started is told of each of its workers") {
+                 "a round that cannot be started is reported for each of its workers") {
   spec_.workers = 2;
   probes({"exit", "0"});
   set().start_none({.round = 1}, {Error::Kind::kUnavailable, "no way to the store"});
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(WorkerSetFixture, "memory that was short in an earlier round is
 }
 
 TEST_CASE_METHOD(WorkerSetFixture,
-                 "a worker whose timer has expired gets its signal, and that is told") {
+                 "a worker whose timer has expired gets its signal, which is reported") {
   ++spec_.workers;
   shell("exec sleep 1000");
   start();
@@ -256,7 +256,7 @@ TEST_CASE_METHOD(WorkerSetFixture, "of a long traceback the end is reported") {
   CHECK_THAT(how.traceback, Catch::Matchers::EndsWith("end"));
 }
 
-TEST_CASE_METHOD(WorkerSetFixture, "an exception of any length is told, with the exit code") {
+TEST_CASE_METHOD(WorkerSetFixture, "an exception of any length is reported, with the exit code") {
   std::ofstream{folder_ / "recorded"}
       << R"({"message": "ValueError: )" + std::string(300'000, '.') + R"("})";
   shell("cp " + (folder_ / "recorded").string() + " $TORCHELASTIC_ERROR_FILE; exit 3");

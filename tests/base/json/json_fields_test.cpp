@@ -132,7 +132,7 @@ TEST_CASE("what is not known or empty is left out") {
   for (const char* name : {"there", "yes", "words", "i8"}) CHECK(out.contains(name));
 }
 
-TEST_CASE("what is missing is told, unless it may miss") {
+TEST_CASE("a missing field is an error, unless it is optional") {
   json in = fields::to_object(Everything{});
   in.erase("there");
   CHECK(refusal(in).empty());
@@ -143,7 +143,7 @@ TEST_CASE("what is missing is told, unless it may miss") {
   CHECK(refusal(json::array()) == "'it' is [], and an object was expected");
 }
 
-TEST_CASE("what does not fit is told") {
+TEST_CASE("an unsuitable value is an error") {
   CHECK(refusal_of("i8", 128) == "'i8' is 128, and a whole number from -128 to 127 was expected");
   CHECK(refusal_of("i8", -129) == "'i8' is -129, and a whole number from -128 to 127 was expected");
   CHECK(refusal_of("u8", 256) == "'u8' is 256, and a whole number from 0 to 255 was expected");

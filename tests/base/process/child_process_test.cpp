@@ -212,7 +212,7 @@ TEST_CASE("a program that cannot be started leaves no process behind") {
   CHECK_FALSE(has_children());
 }
 
-TEST_CASE("a child's end is told by code or by signal") {
+TEST_CASE("a child's end is shown as a code or a signal") {
   EventLoop loop;
   SpawnPool pool{1};
   ChildProcess exits = start_one(loop, pool, {probe({"exit", "7"})});

@@ -132,7 +132,7 @@ TEST_CASE("children that are named are spared") {
   CHECK(ended.si_pid == 0);
 }
 
-TEST_CASE("who is spared is asked anew, as the one that is may be another by then") {
+TEST_CASE("spared processes are asked for again, as they may have changed by then") {
   const NoChildren afterwards;
   Pipe first_out, second_out;
   const pid_t first = start_plainly({"say", "begins", "sleep"}, first_out);

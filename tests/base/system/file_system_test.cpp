@@ -16,7 +16,7 @@ TEST_CASE("the file system of a path is that of the innermost mount") {
   CHECK(file_system_of("/", "").empty());
 }
 
-TEST_CASE("a file system that another machine or process answers for is told from a disk") {
+TEST_CASE("a file system of another machine or process is distinguished from a disk") {
   for (const char* const type : {"nfs4", "lustre", "fuse", "fuse.sshfs"})
     CHECK(is_served_type(type));
   for (const char* const type : {"ext4", "overlay", "tmpfs", "fuseblk", ""})

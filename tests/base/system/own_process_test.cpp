@@ -12,7 +12,7 @@
 namespace ddprun {
 namespace {
 
-TEST_CASE("a process's environment is told as it is now") {
+TEST_CASE("a process's environment is read as it is now") {
   REQUIRE(::setenv("DDPRUN_BASE_TEST", "a=b c", 1) == 0);
   CHECK(std::ranges::count(own_environment(), "DDPRUN_BASE_TEST=a=b c") == 1);
   REQUIRE(::unsetenv("DDPRUN_BASE_TEST") == 0);

@@ -107,7 +107,8 @@ TEST_CASE_METHOD(DoorFixture, "who has said something and closed already is not 
   CHECK_FALSE(door.lets_in(connection));
 }
 
-TEST_CASE_METHOD(DoorFixture, "one who listens at the peer's address is not taken for the peer") {
+TEST_CASE_METHOD(DoorFixture,
+                 "a process that listens at the peer's address is not taken for the peer") {
   boost::system::error_code taken = asio::error::address_in_use;
   for (int i = 0; i < 100 && taken; ++i) {  // somebody else may be faster to take the address
     tcp::socket client = made_by(geteuid());

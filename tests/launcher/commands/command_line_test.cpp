@@ -135,7 +135,7 @@ TEST_CASE_METHOD(CommandLineFixture, "an unknown option is not taken for the scr
   CHECK_THAT(error({"--nproc-per-node"}), contains("--nproc-per-node"));
 }
 
-TEST_CASE_METHOD(CommandLineFixture, "a script or program that is not there is said at once") {
+TEST_CASE_METHOD(CommandLineFixture, "a script or program that is not there is reported at once") {
   const auto missing = parse({"nothing.py"});
   REQUIRE(missing.has_error());
   CHECK(missing.error().message == "there is no script 'nothing.py'");
@@ -231,7 +231,7 @@ TEST_CASE_METHOD(CommandLineFixture,
 }
 
 TEST_CASE_METHOD(CommandLineFixture,
-                 "a static job meets where it is told, one that is not told anywhere") {
+                 "a static job meets where the options say, one without them anywhere") {
   CHECK(spec({script()}).meeting.coordinator.port == 0);
   const LaunchSpec told = spec({"--master-addr", "localhost", "--master-port", "1234", script()});
   CHECK(told.meeting.coordinator.port == 1234);

@@ -30,7 +30,7 @@ TEST_CASE("the nodes with the most strikes come first, and those that are left o
         "Once it is mended: ddprun nodes /shared --forgive NODE\n");
 }
 
-TEST_CASE("where no node is left out nothing is said of it") {
+TEST_CASE("without excluded nodes the text says nothing of them") {
   const std::vector records{node_failure("h1", 10)};
   const auto lines = lines_of_nodes(records, kTwoInAnHour, kNow);
   CHECK_THAT(nodes_text(lines, kTwoInAnHour, "/shared", kNow), !contains("strikes within"));

@@ -75,7 +75,7 @@ TEST_CASE("a failure is a point on the track of its rank, and a restart is made 
   CHECK(one(trace, "round 2")["dur"] == 0.5e6);
 }
 
-TEST_CASE("an event is told with what it says beside its time, its kind and its node") {
+TEST_CASE("an event is shown with its fields beside its time, its kind and its node") {
   const json trace = trace_of({line(0, "round_started", {{"round", 1}, {"world_size", 4}})});
   CHECK(one(trace, "round 1")["args"] == json{{"round", 1}, {"world_size", 4}});
 }

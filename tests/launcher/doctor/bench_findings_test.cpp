@@ -81,7 +81,7 @@ TEST_CASE("equal nodes are well, alone or together") {
   }
 }
 
-TEST_CASE("a CPU that another process uses is told from one that is slow") {
+TEST_CASE("a CPU that another process uses is distinguished from one that is slow") {
   auto nodes = nodes_with(1);
   nodes[0].cpus[3] = {.cpu = 3, .wall_ms = 203, .cpu_ms = 100};
   CHECK(complaints_with_nodes(check_speeds(nodes)) ==

@@ -48,7 +48,7 @@ TEST_CASE("processes that are idle, young, new or on other CPUs do not count") {
   CHECK(Looks{}.busy({1}).empty());
 }
 
-TEST_CASE("two looks at one time tell nothing") {
+TEST_CASE("two looks at the same moment show nothing") {
   Looks looks;
   looks.after.at = looks.before.at;
   CHECK(looks.busy().empty());

@@ -169,7 +169,7 @@ TEST_CASE("a name that leads to an address of another machine is found, on one n
   CHECK(complaints(check_names(node, false)) == Words{});
 }
 
-TEST_CASE("a torch for CUDA where no GPU is seen is told of, as in a container without them") {
+TEST_CASE("a torch for CUDA where no GPU is seen is reported, as in a container without them") {
   NodeReading node = recorded("healthy_dgx");
   REQUIRE_FALSE(node.python->cuda.empty());
   node.gpus.reset();

@@ -83,7 +83,7 @@ TEST_CASE("the hosts of a PBS job are reached by ssh") {
   CHECK(machine.names() == "");
 }
 
-TEST_CASE("a list of Slurm that makes no sense, and a missing ssh, are told") {
+TEST_CASE("a list of Slurm that makes no sense, and a missing ssh, are reported") {
   Machine machine = in_slurm();
   machine.variables["SLURM_JOB_NODELIST"] = "n[1-";
   CHECK_THAT(machine.names(), contains("SLURM_JOB_NODELIST: "));
@@ -97,7 +97,7 @@ TEST_CASE("a node does not take the launcher's login for its own") {
         std::vector<std::string>{"SSH_CONNECTIONS=1", "HOME=/home/ada"});
 }
 
-TEST_CASE("why srun has no answer is told in its words") {
+TEST_CASE("why srun has no answer is reported in its words") {
   const HostReach reach{.ssh = {}, .srun = "/usr/bin/srun"};
   CHECK(why_no_answer(reach, {"n2", {}}, {ExitStatus{.code = 1}, {"srun: error: no such node"}}) ==
         "srun exited with code 1 on n2 without an answer (srun: error: no such node)");

@@ -204,7 +204,7 @@ TEST_CASE("a name that leads elsewhere, is slow or is known to some nodes alone 
         Differences{"h1: its name, 'h1', is not known on h2, and on h3 it is"});
 }
 
-TEST_CASE("names that no node knows are no mistake, because jobs do without") {
+TEST_CASE("names that no node knows are no mistake, because jobs do not need them") {
   auto nodes = nodes_with_names();
   for (NodeReading& node : nodes)
     for (PeerNameReading& peer : node.peers.peer_names)

@@ -126,7 +126,7 @@ TEST_CASE("a folder that a job would make is tried by the one around it") {
   CHECK(probe_folder("logs", scratch.path().string() + "/").tried.empty());
 }
 
-TEST_CASE("a file in place of a folder is told") {
+TEST_CASE("a file in place of a folder is reported") {
   const ScratchFolder scratch;
   std::ofstream{scratch / "file"} << "x";
   const FolderReading file = probe_folder("logs", scratch / "file/x");
@@ -221,7 +221,7 @@ TEST_CASE("the driver tells how its GPUs are") {
   CHECK_FALSE(ill.processes[0].name.empty());
 }
 
-TEST_CASE("a driver that is missing or fails is told in a reading") {
+TEST_CASE("a driver that is missing or fails is reported in a reading") {
   CHECK_THAT(ask_gpu_driver("libno-such-library.so.1").error, contains("libno-such-library"));
   ::setenv("FAKE_NVML", "fail", 1);
   CHECK(ask_gpu_driver(DDPRUN_FAKE_NVML).error == "Driver Not Loaded");

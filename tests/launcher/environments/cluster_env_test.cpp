@@ -182,7 +182,8 @@ TEST_CASE_METHOD(ClusterFixture, "workers that share fewer CPUs than they are ge
   CHECK_THAT(launch({"--nproc-per-node=9"}).warnings.front(), contains("9 workers share 8 of"));
 }
 
-TEST_CASE_METHOD(ClusterFixture, "several ddprun on one node are told which option to change") {
+TEST_CASE_METHOD(ClusterFixture,
+                 "several ddprun on one node get a message with the option to change") {
   in(kSlurmTask);
   variables_["SLURM_GTIDS"] = "0,1,2,3";
   CHECK_THAT(error(), contains("srun has started 4 ddprun on this node"));

@@ -142,7 +142,8 @@ TEST_CASE_METHOD(RecordedFixture, "a task of Flux finds its rank, and the first 
              contains("Flux job \u0192Abc12: node 0 of 2, coordinator at corona171:"));
 }
 
-TEST_CASE_METHOD(RecordedFixture, "two tasks of Flux on a node are told which option to give") {
+TEST_CASE_METHOD(RecordedFixture,
+                 "two tasks of Flux on a node get a message with the option to give") {
   in(kFluxTask);
   variables()["FLUX_JOB_SIZE"] = "4";
   CHECK_THAT(error(), contains("flux run has started 2 ddprun on this node"));
@@ -293,7 +294,7 @@ TEST_CASE_METHOD(RecordedFixture, "a pod that hears of no others has a job of it
   CHECK_THAT(launch().cluster, contains("PET_NNODES or --nnodes says how many pods a job has"));
 }
 
-TEST_CASE_METHOD(RecordedFixture, "pods without a Service are told that they need one") {
+TEST_CASE_METHOD(RecordedFixture, "pods without a Service get a message that they need one") {
   Recorded pod = kPod;
   pod.files["/etc/hosts"] = "10.244.1.7\ttrain-workers-0-3\n";
   in(pod);

@@ -104,7 +104,7 @@ TEST_CASE("any bytes are messages or an error") {
   }
 }
 
-TEST_CASE("what a host is told is read back") {
+TEST_CASE("what is sent to a host is read back") {
   const ToHost start = HostStart{.arguments = {"--", "train.py", "a b\n"},
                                  .environment = {{"TOKEN", "s3cr\"et"}},
                                  .directory = "/data",

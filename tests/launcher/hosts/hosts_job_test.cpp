@@ -40,7 +40,7 @@ class HostsJobFixture {
   std::map<std::string, std::string> environment_;
 };
 
-TEST_CASE_METHOD(HostsJobFixture, "hosts are told what concerns them, whoever has set it") {
+TEST_CASE_METHOD(HostsJobFixture, "hosts get what concerns them, from options and variables") {
   environment_["PET_MAX_RESTARTS"] = "2";
   CHECK(told({"--hosts", "h1,h2:8", "--nproc_per_node=4", "--tee", "3", "--standalone",
               "--rdzv-conf", "join_timeout=9", "--store", "local", "train.py", "--hosts", "x"}) ==
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(HostsJobFixture, "the coordinator is where --master-addr and --
   CHECK((!other.leads && other.host == "ib1" && other.port == 99 && other.node_rank == 1));
 }
 
-TEST_CASE_METHOD(HostsJobFixture, "mistakes are told before any host is asked") {
+TEST_CASE_METHOD(HostsJobFixture, "mistakes are reported before any host is asked") {
   CHECK_THAT(error({"--hosts", "h1"}), contains("the script to run is missing"));
   CHECK_THAT(error({"--hosts", "h1", "--hostfile", "f", "t.py"}), contains("exclude each other"));
   CHECK_THAT(error({"--hostfile", "/nowhere/hosts", "t.py"}),
@@ -119,7 +119,8 @@ TEST_CASE_METHOD(HostsJobFixture,
           Words{"--max-restarts=" + std::string{budget}, "--", "t.py"});
 }
 
-TEST_CASE_METHOD(HostsJobFixture, "what has no effect is said here once, and not by every host") {
+TEST_CASE_METHOD(HostsJobFixture,
+                 "options without effect are reported here once, and not by every host") {
   const HostsJob job = this->job({"--hosts", "h1", "--rdzv-backend", "c10d", "--node-rank", "0",
                                   "--monitor-interval", "3", "t.py", "--nnodes", "1"});
   REQUIRE(job.warnings.size() == 4);

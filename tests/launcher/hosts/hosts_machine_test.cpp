@@ -202,7 +202,7 @@ TEST_CASE_METHOD(HostsFixture, "without its leader and with too few hosts the jo
   CHECK(gone(3) == "exit 75");
 }
 
-TEST_CASE_METHOD(HostsFixture, "another version on a host is told, with both numbers") {
+TEST_CASE_METHOD(HostsFixture, "another version on a host is reported, with both numbers") {
   hosts(2, 1);
   step(Begin{});
   const std::string said = hello(1, "0.9");

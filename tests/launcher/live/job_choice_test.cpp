@@ -60,7 +60,7 @@ TEST_CASE("a job without a run id is called by its script and the process of its
   CHECK(choose_job(jobs, "a.py-2").value() == Agents{1, 0});
 }
 
-TEST_CASE("a job that is not there is told, with those that are") {
+TEST_CASE("a job that is not there is reported, with those that are") {
   CHECK_THAT(complaint({}, ""), contains("no job of this user runs"));
   CHECK_THAT(complaint(kJobs, "beta"), contains("'beta'; running: 'alpha-1'"));
   CHECK_THAT(complaint(kJobs, "\x1b[31m"), contains("\\x1b[31m"));

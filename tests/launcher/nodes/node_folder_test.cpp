@@ -27,7 +27,7 @@ TEST_CASE("failures are read in their order, whatever order they were kept in") 
         std::vector{failure_on("a", 1'000), failure_on("b", 2'000)});
 }
 
-TEST_CASE("two failures at one time are two files") {
+TEST_CASE("two failures at the same time are two files") {
   const ScratchFolder folder;
   for (int i = 0; i < 20; ++i) REQUIRE(add_node_record(folder.path(), failure_on("a")).has_value());
   CHECK(read_node_records(folder.path()).value().records.size() == 20);
@@ -55,7 +55,7 @@ TEST_CASE("a folder keeps the last failures, and leaves other files alone") {
   CHECK(fs::exists(folder.path() / "notes.txt"));
 }
 
-TEST_CASE("a record that cannot be read is told, and the others are read") {
+TEST_CASE("a record that cannot be read is reported, and the others are read") {
   const ScratchFolder folder;
   REQUIRE(add_node_record(folder.path(), failure_on("a")).has_value());
   std::ofstream{folder.path() / node_file_name(5, 5)} << "{";

@@ -59,7 +59,7 @@ TEST_CASE("options and variables are new, gone, or have another value") {
                                    {ChangeKind::kVariable, "OMP_NUM_THREADS", "", "''"}});
 }
 
-TEST_CASE("of the arguments only what differs is told, with the option that it belongs to") {
+TEST_CASE("of the arguments only differences are shown, with the option they belong to") {
   RunRecord now = good_run();
   now.arguments = {"--lr", "0.2", "--epochs", "3"};
   CHECK(changes_to(now) ==
@@ -82,7 +82,7 @@ TEST_CASE("nodes that came and went are changes, whatever their order") {
         Changes{{ChangeKind::kNode, "node", "", "h3"}, {ChangeKind::kNode, "node", "h1", ""}});
 }
 
-TEST_CASE("numbers of workers are told where nothing else explains them") {
+TEST_CASE("numbers of workers are shown if nothing else explains them") {
   RunRecord now = good_run();
   now.workers = 2;
   now.world_size = 4;
@@ -106,7 +106,7 @@ TEST_CASE("a program or a variable may be called as anything else that is compar
                 {ChangeKind::kNumber, "workers of a node", "4", "2"}});
 }
 
-TEST_CASE("another Python is told by its version, or else by its path") {
+TEST_CASE("another Python is shown by its version, or else by its path") {
   RunRecord now = good_run();
   now.python_path = "/other/bin/python3";
   CHECK(changes_to(now) ==

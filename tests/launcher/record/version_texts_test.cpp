@@ -5,7 +5,7 @@
 namespace ddprun {
 namespace {
 
-TEST_CASE("a virtual environment tells the version of its Python, whoever made it") {
+TEST_CASE("a virtual environment has the version of its Python, whichever tool made it") {
   CHECK(python_version_of_venv("home = /usr/bin\nversion = 3.11.2\n") == "3.11.2");
   CHECK(python_version_of_venv("version_info = 3.12.1.final.0\n") == "3.12.1");
   CHECK(python_version_of_venv("home = /usr/bin\r\nversion_info=3.12.1\r\n") == "3.12.1");

@@ -90,7 +90,7 @@ TEST_CASE_METHOD(CoordinatorFixture, "a node that must host says whose the port 
   CHECK_THAT(second.error().message, contains("choose another port"));
 }
 
-TEST_CASE("whoever can join a job of several nodes without a secret is told of") {
+TEST_CASE("a warning says which processes can join a job of several nodes without a secret") {
   const CapturedLog log;
   boost::asio::io_context io{1};
   LaunchSpec spec;

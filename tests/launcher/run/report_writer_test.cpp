@@ -33,7 +33,7 @@ TEST_CASE_METHOD(ReportFixture, "the last report stays in all files, after those
   CHECK(second() == to_json(last()));
 }
 
-TEST_CASE_METHOD(ReportFixture, "a hang that is told after the last report is not written") {
+TEST_CASE_METHOD(ReportFixture, "a hang that comes after the last report is not written") {
   writer_.add_file(folder_.path() / "first.json");
   writer_.write(hang());
   writer_.write_last(last());
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(ReportFixture, "a hang that is told after the last report is no
   CHECK(first() == to_json(last()));
 }
 
-TEST_CASE_METHOD(ReportFixture, "a report that cannot be written is told of") {
+TEST_CASE_METHOD(ReportFixture, "a warning names a report that cannot be written") {
   const CapturedLog log;
   writer_.add_file(folder_.path() / "nowhere" / "first.json");
   writer_.write_last(last());

@@ -12,7 +12,7 @@ std::string resolved(const std::string& host) {
   return address ? address->to_string() : "error: " + address.error().message;
 }
 
-TEST_CASE("numbers mean themselves, and localhost this machine, whoever serves names") {
+TEST_CASE("numbers mean themselves, and localhost this machine, with any name server") {
   CHECK(resolved("10.1.2.3") == "10.1.2.3");
   CHECK(resolved("::1") == "::1");
   CHECK(resolved("localhost") == "127.0.0.1");

@@ -96,7 +96,7 @@ TEST_CASE("who waited for nodes in vain is reminded where they had to come") {
   CHECK(job_report({.job = few}, {}, {}).sentence == few.message);
 }
 
-TEST_CASE("the worker of the cause is told, with the restarts that it had") {
+TEST_CASE("the worker of the cause is shown, with the restarts that it had") {
   Verdict verdict;
   verdict.cause.ranks = "1";
   const AgentEnd end{
@@ -122,7 +122,7 @@ TEST_CASE("however a job ends, its report has the restarts that it had") {
   CHECK(job_report(finished, {}, facts).restarts_used == 2);
 }
 
-TEST_CASE("the log file is told of a worker that failed, and of one that hung and was stopped") {
+TEST_CASE("the log file is shown for a worker that failed, and for one that hung and was stopped") {
   Verdict verdict;
   verdict.cause.ranks = "1";
   AgentEnd end{.job = {.outcome = JobOutcome::kFailed, .failure = failure_of(1)}};
@@ -135,7 +135,7 @@ TEST_CASE("the log file is told of a worker that failed, and of one that hung an
   CHECK(job_report(end, {}, {{}, verdict, {}}).log_file.empty());
 }
 
-TEST_CASE("a hang that is over is told at the end, also of a job that finished") {
+TEST_CASE("a hang that is over is shown at the end, also for a job that finished") {
   const AgentEnd end{.job = {.outcome = JobOutcome::kFinished}};
   EndFacts facts;
   facts.past_hangs = {{{.missing_ranks = "1"}, 3000}};

@@ -15,7 +15,7 @@ TEST_CASE("a word that is mistyped by two letters at most is found") {
   CHECK(closest_word("storee", words) == "store");
 }
 
-TEST_CASE("a word that is mostly another one is none of them") {
+TEST_CASE("a word that has most letters of another one is none of them") {
   const std::vector<std::string_view> words{"status", "stop", "ls"};
   CHECK(closest_word("train.py", words).empty());
   CHECK(closest_word("sh", words).empty());

@@ -23,7 +23,7 @@ TEST_CASE("workers have a terminal as ddprun has, unless somebody says whether t
   CHECK(spec_of({"--no-pty"}).pty == Pty::kNever);
 }
 
-TEST_CASE("options that matter to how a job runs are told to its record, and names and files not") {
+TEST_CASE("options that matter to how a job runs are in its record, and names and files not") {
   using Options = std::map<std::string, std::string>;
   const Options always{{"no-python", "on"}};
   CHECK(spec_of({}).logs.record.options == always);

@@ -59,7 +59,7 @@ TEST_CASE_METHOD(TwoEnvironments, "PYTHON_EXEC leaves no doubt") {
   CHECK(environment_in_doubt(lookup()).empty());
 }
 
-TEST_CASE_METHOD(TwoEnvironments, "which of two environments runs a module is said once") {
+TEST_CASE_METHOD(TwoEnvironments, "a message says once which of two environments runs a module") {
   variables_["PATH"] = "/conda/bin:/venv/bin:/usr/bin:/bin";
   if (find_python(surroundings(lookup(), 1)))
     CHECK(warnings({"-m", "train"}) == std::vector{environment_in_doubt(lookup())});

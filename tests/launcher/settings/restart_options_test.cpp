@@ -33,7 +33,7 @@ TEST_CASE("what is no budget is named with what is one") {
   }
 }
 
-TEST_CASE("a rate that is too high, or over too long a time, is told the limits") {
+TEST_CASE("the message about a rate that is too high, or over too long a time, has the limits") {
   for (const char* text : {"1001/1h", "3/31d"})
     CHECK_THAT(complaint(rules(text)), contains("at most 1000 within at most 30 days"));
   CHECK_THAT(complaint(rules("3,5")), !contains("30 days"));

@@ -14,7 +14,7 @@ json workers_at(const std::vector<WorkerPlace>& places) {
   return json::parse(to_json(Machine{}, places))["workers"];
 }
 
-TEST_CASE("each worker of a machine is told with its place, and no other one") {
+TEST_CASE("each worker of a machine is written with its place, and no other one") {
   const WorkerPlace with_gpu{"GPU1", {.cpus = {4, 5, 6}, .memory_nodes = {1}}};
   const WorkerPlace without{"", {.cpus = {0}, .memory_nodes = {0}}};
   CHECK(workers_at({}) == json::array());

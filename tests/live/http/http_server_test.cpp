@@ -84,7 +84,7 @@ TEST_CASE_METHOD(HttpFixture, "a request is answered, and the connection closed"
   CHECK(last_.authorization == "Bearer t");
 }
 
-TEST_CASE_METHOD(HttpFixture, "what is no request is told so, and has no other effect") {
+TEST_CASE_METHOD(HttpFixture, "a bad request gets an error, and has no other effect") {
   serve_with({});
   CHECK_THAT(said_to("nonsense\r\n\r\n"), contains("400 Bad Request"));
   CHECK_THAT(said_to("GET % HTTP/1.1\r\n\r\n"), contains("400 Bad Request"));
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(HttpFixture, "headers and bodies have limits") {
   CHECK(last_.path.empty());
 }
 
-TEST_CASE_METHOD(HttpFixture, "who says nothing is told to go") {
+TEST_CASE_METHOD(HttpFixture, "a silent client is closed with an answer") {
   serve_with({.request_timeout = 20ms});
   CHECK_THAT(said_to("GET / HTTP/1.1\r\n"), contains("408"));
 }

@@ -47,7 +47,7 @@ mode_t mode_of(const fs::path& path) {
   return what.st_mode & 0777;
 }
 
-TEST_CASE_METHOD(FolderFixture, "what is told of a job later is found in place of what was told") {
+TEST_CASE_METHOD(FolderFixture, "later facts of a job replace those from before") {
   fs::create_directory(scratch_ / "run");
   auto folder = JobFolder::make(environment());
   REQUIRE(folder.has_value());

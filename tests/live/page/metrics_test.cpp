@@ -31,7 +31,7 @@ TEST_CASE("numbers have a help, a type, and the job as a label") {
   CHECK(text.ends_with("# EOF\n"));
 }
 
-TEST_CASE("a job that hangs is told from one that does not") {
+TEST_CASE("a job that hangs is distinguished from one that does not") {
   JobStatus job = training();
   CHECK_THAT(metrics_text({job}), contains("\nddprun_hanging{job_id=\"r\\\"1\"} 0\n"));
   job.hang.emplace();

@@ -142,7 +142,7 @@ TEST_CASE_METHOD(CampaignFixture, "who knows that the coordinator is dead follow
   CHECK(agent("b:1").elected->by_death);
 }
 
-TEST_CASE_METHOD(CampaignFixture, "a coordinator that was wrongly taken for dead is told so") {
+TEST_CASE_METHOD(CampaignFixture, "a coordinator that was wrongly taken for dead learns so") {
   seeks("a:1");
   passes(500ms);
   seeks("b:1", {.in_job = true, .lost = agent("a:1").campaign.epoch(), .gone = true});
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(CampaignFixture,
   CHECK(agent("b:1").members_expired);
 }
 
-TEST_CASE_METHOD(CampaignFixture, "how the job has ended is told to who has missed it") {
+TEST_CASE_METHOD(CampaignFixture, "an agent that has missed the verdict gets it") {
   seeks("a:1");
   says("a:1", Campaign::WriteMembers{{"n1"}});
   says("a:1", Campaign::JobEnded{"verdict"});

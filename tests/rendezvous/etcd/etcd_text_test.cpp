@@ -90,7 +90,7 @@ TEST_CASE("the epoch of who has taken the key is the revision at which that was"
   CHECK(lost.holder->endpoint == "h:1");
 }
 
-TEST_CASE("what etcd says against a request is told as it says it") {
+TEST_CASE("the message about a refused request has etcd's words") {
   CHECK(
       failure(
           TakeKey{0, 9},

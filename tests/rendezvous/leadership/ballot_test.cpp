@@ -72,7 +72,7 @@ TEST_CASE_METHOD(BallotFixture, "a voter without a voice has no vote, and is not
   CHECK(come("b").committed == 3);
 }
 
-TEST_CASE_METHOD(BallotFixture, "whoever comes is counted at once, and who is gone when asked to") {
+TEST_CASE_METHOD(BallotFixture, "a new voter is counted at once, and a lost one on request") {
   CHECK(come("a").committed == 4);
   voters_.put(member("e", 3, 4));
   CHECK(come("e").committed == 5);

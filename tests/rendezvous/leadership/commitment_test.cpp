@@ -97,7 +97,7 @@ TEST_CASE_METHOD(CommitmentFixture, "who is undecided need not know of the round
   CHECK(voters_.find("b")->state.proposed.version == kFirst);
 }
 
-TEST_CASE_METHOD(CommitmentFixture, "followers are told the proposal, and keep what is committed") {
+TEST_CASE_METHOD(CommitmentFixture, "followers get the proposal, and keep what is committed") {
   propose();
   const VoterState& state = voters_.find("a")->state;
   CHECK(state.proposed.version == kSecond);
@@ -110,8 +110,7 @@ TEST_CASE_METHOD(CommitmentFixture, "followers are told the proposal, and keep w
   CHECK(state.proposed.version == ConfigurationVersion{1, 3});
 }
 
-TEST_CASE_METHOD(CommitmentFixture,
-                 "a follower that was told of no committed round keeps its own") {
+TEST_CASE_METHOD(CommitmentFixture, "a follower that got no committed round keeps its own") {
   propose();
   commitment_.propose({{1, 3}, 3}, voters_);
   CHECK(voters_.find("a")->state.committed.version == kFirst);

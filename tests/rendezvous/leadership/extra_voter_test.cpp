@@ -117,7 +117,7 @@ TEST_CASE_METHOD(ExtraVoterFixture, "a change of voters that was put off waits")
   CHECK(extra_.is_due(kStart + 50ms));
 }
 
-TEST_CASE_METHOD(ExtraVoterFixture, "a witness that decides is told the attempt, once") {
+TEST_CASE_METHOD(ExtraVoterFixture, "a witness that decides gets the attempt, once") {
   const auto told = tell(3);
   REQUIRE(told);
   CHECK(told->round == 7);
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(ExtraVoterFixture, "an answer takes nothing from what the witne
   CHECK(voters_.find("w")->counters.attempt == 2);
 }
 
-TEST_CASE_METHOD(ExtraVoterFixture, "a witness that knows the attempt is told nothing") {
+TEST_CASE_METHOD(ExtraVoterFixture, "a witness that knows the attempt gets nothing") {
   CHECK(tell(2) == std::nullopt);
   CHECK(extra_.knows_attempt(voters_));
 }
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(ExtraVoterFixture, "where there is no witness nobody has to kno
   extra_.answered(voters_);
 }
 
-TEST_CASE_METHOD(ExtraVoterFixture, "a witness that comes anew is told the attempt again") {
+TEST_CASE_METHOD(ExtraVoterFixture, "a witness that comes again gets the attempt again") {
   tell(3);
   extra_.take("w");
   CHECK(tell(3) != std::nullopt);

@@ -47,7 +47,7 @@ TEST_CASE_METHOD(FirstPlaceFixture, "the job begins where nobody has told of a l
   CHECK_FALSE(hear({}, true));
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "after a leader was told of, it is asked as well") {
+TEST_CASE_METHOD(FirstPlaceFixture, "a leader that is named is asked as well") {
   CHECK_FALSE(hear({4, "d:1"}, true));
   CHECK(first_.waits());
   CHECK(first_.next_question() == kStart + kAskPause);
@@ -55,7 +55,7 @@ TEST_CASE_METHOD(FirstPlaceFixture, "after a leader was told of, it is asked as 
   CHECK(ask_again() == Endpoints{"b:1", "c:1", "d:1"});
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "once a leader was told of, silence is no proof of its end") {
+TEST_CASE_METHOD(FirstPlaceFixture, "once a leader was named, silence is no proof of its end") {
   CHECK_FALSE(hear({4, "d:1"}, true));
   CHECK_FALSE(hear_later({}, false));
   CHECK(first_.waits());
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(FirstPlaceFixture, "once a leader was told of, silence is no pr
   CHECK_FALSE(first_.waits());
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "nodes of a job that was told of get time to come here") {
+TEST_CASE_METHOD(FirstPlaceFixture, "nodes of a job that was named get time to come here") {
   CHECK_FALSE(hear({4, ""}, true));
   CHECK_FALSE(first_.hear({}, true, kStart + kPatience - 1ms));
   CHECK(first_.waits());

@@ -93,7 +93,7 @@ TEST_CASE_METHOD(FormerLeaderFixture, "the leader's own node is the only one tha
   CHECK_FALSE(is_over());
 }
 
-TEST_CASE_METHOD(FormerLeaderFixture, "whoever finds that a node is gone tells it for all") {
+TEST_CASE_METHOD(FormerLeaderFixture, "a node that finds another one gone reports it for all") {
   tell_all(true, "");
   voters_.find("b")->state.dead_ranks = "3";
   CHECK(is_over());

@@ -73,7 +73,7 @@ TEST_CASE("who was not to know of a round proves nothing by not knowing it") {
   CHECK_FALSE(elect({untold, knows_first(3), knows_first(4)}));
 }
 
-TEST_CASE("who must know of a round is heard from any voter that was told so") {
+TEST_CASE("any voter that got a round knows its members") {
   const VoterState untold = in({kSecond, 4, true, 1, ""}, {kFirst, 5, true, 2});
   CHECK(elect({untold, knows_both(3), knows_first(4)}));
   CHECK_FALSE(elect({untold, knows_both(3), knows_first(0)}));

@@ -153,7 +153,7 @@ TEST_CASE_METHOD(TermFixture, "a candidate wants a witness beside its own node a
   CHECK_FALSE(wants_witness(fresh, {"a:1", "b:1"}));
 }
 
-TEST_CASE_METHOD(TermFixture, "a witness is told whether a leader invites it, and where that is") {
+TEST_CASE_METHOD(TermFixture, "a witness learns whether a leader invites it, and where that is") {
   LeadershipRules rules;
   rules.run_id = "job";
   rules.join_timeout = 60s;
@@ -202,7 +202,7 @@ TEST_CASE_METHOD(TermFixture, "a round that counts on the witness is known to it
   CHECK_FALSE(witness_knows_round(term_));
 }
 
-TEST_CASE_METHOD(TermFixture, "a voter that is admitted follows, and is told so") {
+TEST_CASE_METHOD(TermFixture, "a voter that is admitted follows, and is informed") {
   term_.voters.set_stance(*term_.voters.find("b"), Stance::kUndecided);
   LeadershipActions actions;
   admit(term_, *term_.voters.find("b"), actions);

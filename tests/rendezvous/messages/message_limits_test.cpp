@@ -106,7 +106,7 @@ TEST_CASE("a job that counts no restart twice may be in any attempt, and so may 
   }));
 }
 
-TEST_CASE("a node that breaks a limit is told which, where, and what was expected") {
+TEST_CASE("a node that breaks a limit gets the field, the limit and the value") {
   CHECK(complaint([](Join& j) { j.workers = 0; }) ==
         "the number of workers is 0 on h1: 1 to 65536 was expected");
   CHECK(complaint([](Join& j) { j.terms.heartbeat_timeout_ms = 0; }) ==

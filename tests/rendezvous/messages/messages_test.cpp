@@ -355,7 +355,7 @@ TEST_CASE("a name that is not known is refused, and not taken for another one") 
         "malformed message: 'store' is \"cloud\", and leader or local was expected");
 }
 
-TEST_CASE("an agent of another version is told so, whatever else it says") {
+TEST_CASE("an agent of another version gets an error, whatever else it says") {
   CHECK(error_of(R"({"type":"join","protocol":2,"run_id":"job","node":"n","host":"h1"})") ==
         "this job speaks protocol version 1, the agent on h1 version 2: use the same ddprun on all "
         "nodes");
@@ -395,7 +395,7 @@ TEST_CASE("whatever a worker has recorded, its failure arrives") {
   }
 }
 
-TEST_CASE("of a long exception the beginning is told, of a long traceback the end") {
+TEST_CASE("the beginning of a long exception is kept, and the end of a long traceback") {
   WorkerFailure failure = kFailure;
   failure.message = "ValueError: " + std::string(300'000, 'x');
   failure.traceback = std::string(300'000, 'x') + "in the last line";

@@ -51,7 +51,7 @@ TEST_CASE_METHOD(BudgetFixture, "a job that gains steps goes on beyond its resta
         "1 in a row gained no step (--max-restarts 1@progress)");
 }
 
-TEST_CASE_METHOD(BudgetFixture, "a step that is told when the workers have ended is progress") {
+TEST_CASE_METHOD(BudgetFixture, "a step that is reported when the workers have ended is progress") {
   runs(1, {.counted = CountedRestarts::kSinceProgress});
   fails_with("KeyError", 1);
   CHECK(begins());
@@ -113,7 +113,8 @@ TEST_CASE_METHOD(BudgetFixture, "the same failure with steps gained between does
   CHECK(ends());
 }
 
-TEST_CASE_METHOD(BudgetFixture, "the next round waits for the pause, and waiting nodes are told") {
+TEST_CASE_METHOD(BudgetFixture,
+                 "the next round waits for the pause, and waiting nodes are informed") {
   runs(100, {.delay_min_ms = 0, .delay_max_ms = 60'000});
   fails_with("KeyError", 7);
   CHECK(begins());
@@ -158,7 +159,7 @@ TEST_CASE_METHOD(BudgetFixture, "a node that is lost in a round costs neither re
   }
 }
 
-TEST_CASE_METHOD(BudgetFixture, "restarts that are left are told in the job's status") {
+TEST_CASE_METHOD(BudgetFixture, "restarts that are left are in the job's status") {
   runs(3, {.counted = CountedRestarts::kSinceProgress});
   fails_with("KeyError", 1);
   CHECK(begins());

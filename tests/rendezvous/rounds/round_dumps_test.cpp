@@ -48,7 +48,7 @@ TEST_CASE_METHOD(DumpsFixture,
   CHECK_FALSE(order<StopRound>("a"));
 }
 
-TEST_CASE_METHOD(DumpsFixture, "all who ask while the workers are looked at get the one answer") {
+TEST_CASE_METHOD(DumpsFixture, "requests while the workers are looked at get the same answer") {
   runs();
   says("a", AskDump{3});
   const int number = ordered<Inspect>("a").inspection;
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(DumpsFixture, "while no round runs the answer says so at once")
   CHECK(dump->world_size == 0);
 }
 
-TEST_CASE_METHOD(DumpsFixture, "a round that ends meanwhile is told with what has been answered") {
+TEST_CASE_METHOD(DumpsFixture, "a round that ends meanwhile is dumped with the answers so far") {
   runs();
   says("a", AskDump{3});
   answers("a", ordered<Inspect>("a").inspection, "0-1");

@@ -29,7 +29,8 @@ class FailuresFixture : public RoundFixture {
   }
 };
 
-TEST_CASE_METHOD(FailuresFixture, "who has lost a peer stops the round when no cause is told") {
+TEST_CASE_METHOD(FailuresFixture,
+                 "a worker that has lost a peer stops the round when no cause is reported") {
   runs();
   fails(0, kLostPeer, 1);
   passes_beating(1900ms, {"a", "b"});
@@ -38,7 +39,7 @@ TEST_CASE_METHOD(FailuresFixture, "who has lost a peer stops the round when no c
   CHECK(stopped_because() == "rank 0 exited with code 1");
 }
 
-TEST_CASE_METHOD(FailuresFixture, "a cause that is told meanwhile stops the round at once") {
+TEST_CASE_METHOD(FailuresFixture, "a cause that is reported meanwhile stops the round at once") {
   runs();
   fails(0, kLostPeer, 1);
   fails(3, kOwn, 1);
@@ -55,7 +56,7 @@ TEST_CASE_METHOD(FailuresFixture, "an exception that is known stands in the reas
 }
 
 TEST_CASE_METHOD(FailuresFixture,
-                 "another one who has lost a peer neither stops it nor delays it") {
+                 "another worker that has lost a peer neither stops it nor delays it") {
   runs();
   fails(0, kLostPeer, 1);
   passes_beating(1000ms, {"a", "b"});
@@ -116,7 +117,8 @@ TEST_CASE_METHOD(FailuresFixture, "what the agent has judged counts, and no sent
   CHECK(stopped_because() == "rank 3 exited with code 1");
 }
 
-TEST_CASE_METHOD(FailuresFixture, "a node that is lost is the cause, and costs no restart") {
+TEST_CASE_METHOD(FailuresFixture,
+                 "a node that is lost is the cause, and does not count as a restart") {
   runs(1);
   fails(0, kLostPeer, 1);
   is_lost("b");

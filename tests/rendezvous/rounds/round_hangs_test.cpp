@@ -66,7 +66,7 @@ TEST_CASE_METHOD(HangFixture, "a node that does not answer keeps the report wait
   CHECK(ordered<HangFound>("a").report.stacks.size() == 1);
 }
 
-TEST_CASE_METHOD(HangFixture, "a hang is told once, and its end") {
+TEST_CASE_METHOD(HangFixture, "a hang is reported once, and its end") {
   hangs(OnHang::kReport);
   both_answer();
   CHECK(order<HangFound>("a"));

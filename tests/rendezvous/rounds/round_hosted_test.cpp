@@ -67,7 +67,8 @@ class HostedFixture : protected RoundFixture {
   }
 };
 
-TEST_CASE_METHOD(HostedFixture, "a round goes on when all its nodes are back, and nobody is told") {
+TEST_CASE_METHOD(HostedFixture,
+                 "a round goes on when all its nodes are back, and no message is sent") {
   server(2, 2);
   both_return();
   for (const char* node : {"a", "b"}) {
@@ -242,7 +243,7 @@ TEST_CASE_METHOD(HostedFixture, "nodes that know of nothing wait for workers tha
   CHECK(start("a").round == 1);
 }
 
-TEST_CASE_METHOD(HostedFixture, "nodes are told for how long workers of before are waited for") {
+TEST_CASE_METHOD(HostedFixture, "nodes learn for how long workers of before are waited for") {
   server(2, 2);
   says("a", agent("a"));
   says("a", Beat{});

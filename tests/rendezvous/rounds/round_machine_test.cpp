@@ -62,7 +62,7 @@ TEST_CASE_METHOD(RoundFixture, "a failed worker stops all nodes, and then all st
 }
 
 TEST_CASE_METHOD(RoundFixture,
-                 "a failure that is told of an earlier round changes nothing in this one") {
+                 "a failure that is reported for an earlier round changes nothing in this one") {
   job({.nodes_min = 1, .nodes_max = 1, .restarts_max = 2});
   joins("a");
   fails("a", 1);
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(RoundFixture, "a node gets the rank that it asks for") {
   CHECK(start("c").group_rank == 0);
 }
 
-TEST_CASE_METHOD(RoundFixture, "a lost node costs no restart, and the others keep their ranks") {
+TEST_CASE_METHOD(RoundFixture, "the loss of a node is no restart, and others keep their ranks") {
   job({.nodes_min = 2, .nodes_max = 3});
   joins("a");
   joins("b");
@@ -278,7 +278,7 @@ TEST_CASE_METHOD(RoundFixture, "a coordinator that slept itself gives everybody 
   CHECK_FALSE(dropped("a"));
 }
 
-TEST_CASE_METHOD(RoundFixture, "a node that cannot take part is told why") {
+TEST_CASE_METHOD(RoundFixture, "a node that cannot take part gets the reason") {
   job({.run_id = "mine"});
   says("odd", Join{.run_id = "other", .node = "odd", .host = "h2"});
   CHECK(dropped("odd"));
@@ -411,7 +411,7 @@ TEST_CASE_METHOD(RoundFixture, "a later round does not wait for a last call") {
   CHECK(start("a").round == 2);
 }
 
-TEST_CASE_METHOD(RoundFixture, "a spare is told so, and again when a round is sealed without it") {
+TEST_CASE_METHOD(RoundFixture, "a spare is informed, and again when a round is sealed without it") {
   job({.nodes_min = 1, .nodes_max = 1, .restarts_max = 1});
   joins("a");
   joins("spare");
@@ -532,7 +532,7 @@ TEST_CASE_METHOD(RoundFixture, "the store of a round is opened for all its worke
   CHECK(store_world_size_ == 5);
 }
 
-TEST_CASE_METHOD(RoundFixture, "a port that is chosen after the rules is told to the workers") {
+TEST_CASE_METHOD(RoundFixture, "a port that is chosen after the rules is sent to the workers") {
   job({.master_port = 1});
   machine_->serve_store_at(4000);
   joins("a");

@@ -60,7 +60,7 @@ TEST_CASE_METHOD(NodesFixture, "a node that fails again and again leaves its pla
   CHECK(ordered<Spare>("b").objection == "caused 2 failures within 1h (--node-strikes 2)");
 }
 
-TEST_CASE_METHOD(NodesFixture, "all nodes are told which one is left out") {
+TEST_CASE_METHOD(NodesFixture, "all nodes learn which one is left out") {
   job_of(2, 2);
   joins("a");
   recalls(strikes_of("b"));

@@ -59,7 +59,7 @@ TEST_CASE_METHOD(NumberFixture, "a spare takes the place of a lost node, and the
   CHECK(ordered<StartRound>("c").world_size == 4);
 }
 
-TEST_CASE_METHOD(NumberFixture, "all are started anew where the job goes on with fewer nodes") {
+TEST_CASE_METHOD(NumberFixture, "all are restarted where the job goes on with fewer nodes") {
   job_of(1);
   is_lost("b");
   CHECK(ordered<StopRound>("a").keep);

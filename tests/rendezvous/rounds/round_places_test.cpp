@@ -74,8 +74,7 @@ TEST_CASE_METHOD(PlacesFixture,
   CHECK(machine_->epoch() == 0);
 }
 
-TEST_CASE_METHOD(PlacesFixture,
-                 "once it was told of a coordinator, silence is no proof of its end") {
+TEST_CASE_METHOD(PlacesFixture, "once a coordinator was named, silence is no proof of its end") {
   is_first();
   hears_of(2, "h3:9");
   CHECK(asked() == std::vector<std::string>{"h1:1", "h2:1", "h3:9"});
@@ -148,7 +147,7 @@ TEST_CASE_METHOD(PlacesFixture, "a coordinator leads once it has begun a round")
   CHECK(machine_->leader() == Leader{1, "h0:1"});
 }
 
-TEST_CASE_METHOD(PlacesFixture, "a new coordinator is told of at all places of the job") {
+TEST_CASE_METHOD(PlacesFixture, "a new coordinator is announced at all places of the job") {
   stands_by();
   Join own = voter("a");
   own.voter.colocated = true;

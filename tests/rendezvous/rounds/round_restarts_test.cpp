@@ -37,7 +37,7 @@ class RestartFixture : public RoundFixture {
   }
 };
 
-TEST_CASE_METHOD(RestartFixture, "every node is told what a restart cost, once there is progress") {
+TEST_CASE_METHOD(RestartFixture, "every node gets the cost of a restart, once there is progress") {
   b_fails(1, 4);
   restarts(1);
   CHECK_FALSE(order<Restarted>("a").has_value());
@@ -51,7 +51,8 @@ TEST_CASE_METHOD(RestartFixture, "every node is told what a restart cost, once t
   CHECK_FALSE(order<Restarted>("a").has_value());
 }
 
-TEST_CASE_METHOD(RestartFixture, "a first step is told with its own time, whenever it is heard") {
+TEST_CASE_METHOD(RestartFixture,
+                 "a first step is reported with its own time, whenever it is heard") {
   b_fails(1, 4);
   restarts(1);
   passes(900ms);
@@ -72,7 +73,7 @@ TEST_CASE_METHOD(RestartFixture, "what workers had done is heard while their rou
   CHECK(ordered<JobTimes>("a").goodput.lost_steps == 10);
 }
 
-TEST_CASE_METHOD(RestartFixture, "a node that goes in order is told where the time went so far") {
+TEST_CASE_METHOD(RestartFixture, "a node that leaves in order gets where the time went so far") {
   b_fails(1, 0);
   restarts(1);
   passes(2s);
@@ -83,7 +84,7 @@ TEST_CASE_METHOD(RestartFixture, "a node that goes in order is told where the ti
   CHECK_FALSE(order<JobTimes>("a").has_value());
 }
 
-TEST_CASE_METHOD(RestartFixture, "a restart is told without progress after a while") {
+TEST_CASE_METHOD(RestartFixture, "a restart is reported without progress after a while") {
   b_fails(1, 0);
   restarts(1);
   passes_beating(RestartClock::kFirstStepPatience + 1s, {"a", "b"});

@@ -51,8 +51,7 @@ TEST_CASE_METHOD(SpareVotesFixture,
   CHECK_FALSE(order<StopRound>("a").has_value());
 }
 
-TEST_CASE_METHOD(SpareVotesFixture,
-                 "a spare is told of as one that votes when all know that it does") {
+TEST_CASE_METHOD(SpareVotesFixture, "a spare is announced as a voter when all know that it votes") {
   coordinates({"a", "b"});
   spare_comes("s");
   know({"a", "s"}, 1);

@@ -91,7 +91,8 @@ TEST_CASE_METHOD(StatusFixture,
   CHECK(status().rounds.back().ended_unix_ms == 5000);
 }
 
-TEST_CASE_METHOD(StatusFixture, "the rank that has failed is told from those that stop for it") {
+TEST_CASE_METHOD(StatusFixture,
+                 "the rank that has failed is distinguished from those that stop for it") {
   job({});
   joins("a", 2);
   fails("a", 1, 1);

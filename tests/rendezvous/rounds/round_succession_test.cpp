@@ -74,7 +74,7 @@ TEST_CASE_METHOD(SuccessionFixture,
 
 TEST_CASE_METHOD(
     SuccessionFixture,
-    "the old coordinator may have begun more, so all who vote have to know that it is dead") {
+    "the old coordinator may have begun more, so all voters have to know that it is dead") {
   stands_by();
   for (const char* node : {"a", "b", "c"}) {
     Join join = voter(node);
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(SuccessionFixture, "a node whose link broke is knocked at, and 
 }
 
 TEST_CASE_METHOD(SuccessionFixture,
-                 "who waits for a majority is told how many nodes that takes, and not MIN") {
+                 "a node that waits for a majority learns how many nodes that takes, and not MIN") {
   coordinates({"a", "b", "c", "d", "e"});
   for (const char* node : {"c", "d", "e"}) {
     is_lost(node);
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(SuccessionFixture,
   CHECK(ordered<EndJob>("a").message.starts_with("waited 600 s for nodes: 2 there, 3 needed"));
 }
 
-TEST_CASE_METHOD(SuccessionFixture, "when nobody listens there any more it is lost at once") {
+TEST_CASE_METHOD(SuccessionFixture, "if no process listens there any more it is lost at once") {
   coordinates({"a", "b", "c"});
   is_lost("b");
   step(Probed{"b", false});
@@ -254,7 +254,7 @@ TEST_CASE_METHOD(SuccessionFixture, "who comes while the workers stop hears of t
   CHECK(beat.committed_nodes == 3);
 }
 
-TEST_CASE_METHOD(SuccessionFixture, "whoever takes over tells the one before, again and again") {
+TEST_CASE_METHOD(SuccessionFixture, "a new coordinator informs the former one, again and again") {
   stands_by();
   for (const char* node : {"a", "b"}) says(node, voter(node));
   promises("a");
@@ -263,7 +263,7 @@ TEST_CASE_METHOD(SuccessionFixture, "whoever takes over tells the one before, ag
 
 TEST_CASE_METHOD(
     SuccessionFixture,
-    "whoever follows a second coordinator tells whoever comes back in place of the first") {
+    "the successor of a second coordinator informs a node that returns in the first one's place") {
   job({.nodes_min = 1,
        .nodes_max = 3,
        .leadership = LeadershipRules::Kind::kElected,
@@ -313,7 +313,7 @@ TEST_CASE_METHOD(
   CHECK(start("c").group_world_size == 3);
 }
 
-TEST_CASE_METHOD(SuccessionFixture, "who has to know of a round is told with it") {
+TEST_CASE_METHOD(SuccessionFixture, "the members that have to know of a round come with it") {
   coordinates({"a", "b", "c"});
   CHECK(start("a").awaited.empty());
   is_lost("b");

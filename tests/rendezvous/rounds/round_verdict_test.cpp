@@ -60,7 +60,7 @@ TEST_CASE_METHOD(VerdictFixture, "all nodes hear who was the cause, before they 
   }
 }
 
-TEST_CASE_METHOD(VerdictFixture, "the same cause in the next attempt is said to be the same") {
+TEST_CASE_METHOD(VerdictFixture, "if the next attempt has the same cause, the report says so") {
   begin(1);
   for (const int round : {1, 2}) {
     tells_failure("a", round, own("0", 5), 100);

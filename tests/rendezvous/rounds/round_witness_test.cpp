@@ -76,7 +76,7 @@ TEST_CASE_METHOD(WitnessedFixture, "a witness votes in a round of two nodes, whi
   CHECK_FALSE(order<StartRound>("w").has_value());
 }
 
-TEST_CASE_METHOD(WitnessedFixture, "it is told of as one that votes when all know that it does") {
+TEST_CASE_METHOD(WitnessedFixture, "it is announced as a voter when all know that it votes") {
   job(rules_of_job());
   for (const char* node : {"a", "b"}) node_joins(node);
   says("w", witness());
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(WitnessedFixture, "the job ends when the witness knows of the l
   CHECK(ordered<EndJob>("a").outcome == EndJob::Outcome::kFinished);
 }
 
-TEST_CASE_METHOD(WitnessedFixture, "it is told when all nodes have left in order") {
+TEST_CASE_METHOD(WitnessedFixture, "it is informed when all nodes have left in order") {
   coordinates();
   says("b", Leave{"stopped by SIGTERM"});
   CHECK_FALSE(order<Dismiss>("w").has_value());

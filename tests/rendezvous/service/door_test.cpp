@@ -144,7 +144,8 @@ TEST_CASE_METHOD(DoorFixture, "an agent with the secret joins its job") {
   }(*this));
 }
 
-TEST_CASE_METHOD(DoorFixture, "an agent with another secret is told at once, and so is the log") {
+TEST_CASE_METHOD(DoorFixture,
+                 "an agent with another secret is refused at once, with a line in the log") {
   const CapturedLog log;
   serve(true);
   play([](DoorFixture& f) -> asio::awaitable<void> {
@@ -211,7 +212,7 @@ TEST_CASE_METHOD(DoorFixture, "who does not encrypt is turned away where there i
   CHECK_THAT(log.text(), contains("does not encrypt"));
 }
 
-TEST_CASE_METHOD(DoorFixture, "an agent with a secret is told at once where there is none") {
+TEST_CASE_METHOD(DoorFixture, "an agent with a secret is refused at once where there is none") {
   const CapturedLog log;
   serve(false);
   play([](DoorFixture& f) -> asio::awaitable<void> {

@@ -81,7 +81,7 @@ TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobo
   }(*this));
 }
 
-TEST_CASE_METHOD(ServerFixture, "an agent that cannot be understood is told why") {
+TEST_CASE_METHOD(ServerFixture, "an agent that cannot be understood gets the reason") {
   serve({});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const std::string later = "{\"type\":\"join\",\"protocol\":2,\"host\":\"h1\"}\n";

@@ -138,7 +138,7 @@ TEST_CASE_METHOD(WitnessFixture, "the same coordinator may come back over a new 
   CHECK(said<Join>()->incarnation == 2);
 }
 
-TEST_CASE_METHOD(WitnessFixture, "for a job that begins anew it is another witness") {
+TEST_CASE_METHOD(WitnessFixture, "for a job that begins again it is another witness") {
   obeys();
   is_lost(1);
   invites(2, "h1:7", 1, 0);
@@ -147,14 +147,14 @@ TEST_CASE_METHOD(WitnessFixture, "for a job that begins anew it is another witne
   CHECK(join->voter == VoterState{});
 }
 
-TEST_CASE_METHOD(WitnessFixture, "who only wants to lead the job has not begun it anew") {
+TEST_CASE_METHOD(WitnessFixture, "a node that only wants to lead the job has not restarted it") {
   obeys();
   is_lost(1);
   invites(2, "h2:7", 0, 0);
   CHECK(said<Join>()->node == "w2");  // as it was
 }
 
-TEST_CASE_METHOD(WitnessFixture, "how the job has ended is told to who comes for a vote") {
+TEST_CASE_METHOD(WitnessFixture, "a candidate that comes for a vote gets the verdict") {
   obeys();
   tells(1, EndJob{.outcome = EndJob::Outcome::kFinished, .held = true});
   CHECK(said<EndAcknowledged>().has_value());

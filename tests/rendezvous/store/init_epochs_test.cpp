@@ -25,7 +25,7 @@ struct Ranks : StoreFixture {
 
 }  // namespace
 
-TEST_CASE("every rank's k-th init is in epoch k, whoever is first") {
+TEST_CASE("every rank's k-th init is in epoch k, whichever is first") {
   InitEpochs epochs{3};
   for (std::uint32_t k = 1; k <= 50; ++k) {
     CHECK(epochs.enter(k % 2 ? kOne : kThree) == k);
@@ -209,7 +209,7 @@ TEST_CASE("the keys of processes without a name are erased when their next init 
   for (const std::string value : {"2", "3", "4"}) CHECK(init_and_leave(value) == used);
 }
 
-TEST_CASE("the keys of the newest epoch stay, whoever closes its connections") {
+TEST_CASE("the keys of the newest epoch stay, whichever client closes its connections") {
   Ranks ranks;
   auto& first = ranks.init(101);
   ranks.answer(first, set(kAddress0, "new"));

@@ -71,7 +71,7 @@ TEST_CASE_METHOD(ServerFixture, "a closed connection is forgotten, with its wait
   CHECK(ask(writer, set("/a", "x") + get("/a"), 9) == text("x"));
 }
 
-TEST_CASE_METHOD(ServerFixture, "whoever misbehaves is closed, and nobody else") {
+TEST_CASE_METHOD(ServerFixture, "a client that misbehaves is closed, and no other one") {
   auto good = validated();
   auto http = connect();
   send(http, "GET / HTTP/1.1\r\n\r\n");

@@ -151,7 +151,7 @@ TEST_CASE_METHOD(StoreFixture, "who has left is not woken") {
   CHECK(read(waiter).empty());
 }
 
-TEST_CASE_METHOD(StoreFixture, "whoever does not begin with VALIDATE must go") {
+TEST_CASE_METHOD(StoreFixture, "a client that does not begin with VALIDATE must go") {
   CHECK(refusal(stranger(), "GET / HTTP/1.1\r\n") ==
         "does not speak the store's protocol; it began with 'GET / HTTP/1.1\\x0d\\x0a'");
   CHECK(refusal(stranger(), "\x16\x03\x01") ==

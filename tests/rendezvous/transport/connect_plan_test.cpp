@@ -45,13 +45,13 @@ TEST_CASE_METHOD(ConnectFixture, "without an answer it is tried for the whole pa
   CHECK(passed_ < 10s);
 }
 
-TEST_CASE_METHOD(ConnectFixture, "a host where nobody listens is given up sooner") {
+TEST_CASE_METHOD(ConnectFixture, "a host where no process listens is given up sooner") {
   fails_to_the_end(Why::kRefused);
   CHECK(passed_ > 2s - 1ms);
   CHECK(passed_ < 3s);
 }
 
-TEST_CASE_METHOD(ConnectFixture, "a failure that is no refusal begins that shorter time anew") {
+TEST_CASE_METHOD(ConnectFixture, "a failure that is no refusal restarts that shorter time") {
   passes(2s);
   REQUIRE(fails(Why::kNoAnswer));
   fails_to_the_end(Why::kRefused);
@@ -73,7 +73,7 @@ TEST_CASE("no attempt is made that would come after the end of the patience") {
   CHECK_FALSE(plan.pause_after(Why::kRefused, TimePoint{} + 80ms).has_value());
 }
 
-TEST_CASE("whoever hangs up is asked again for a moment: it may be a process that is ending") {
+TEST_CASE("a peer that hangs up is asked again for a moment: it may be a process that is ending") {
   ConnectPlan plan{{10s, 0ms}, TimePoint{}};
   CHECK(plan.pause_after(Why::kHungUp, TimePoint{}) == 10ms);
   CHECK_FALSE(plan.pause_after(Why::kRefused, TimePoint{} + 10ms).has_value());
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(ConnectFixture,
 }
 
 TEST_CASE_METHOD(ConnectFixture,
-                 "the user is told after 2 s, and then every 30 s, how long it may take") {
+                 "a note says after 2 s, and then every 30 s, how long it may take") {
   plan_ = ConnectPlan{{600s, 600s}, TimePoint{}};
   const FailedAttempt refused{Why::kRefused, "Connection refused"};
   const Endpoint there{"h0", 29400};
@@ -135,7 +135,7 @@ TEST_CASE("the time that is left is that for refusals while there are no others"
              contains("giving up in 597 s"));
 }
 
-TEST_CASE("what an attempt has found is told in a sentence") {
+TEST_CASE("what an attempt has found is reported in a sentence") {
   const Endpoint there{"h0", 29400};
   struct Case {
     FailedAttempt attempt;

@@ -203,7 +203,7 @@ TEST_CASE_METHOD(TunnelFixture, "what a worker sends before it goes is not lost"
   CHECK(closed(last_words));
 }
 
-TEST_CASE_METHOD(TunnelFixture, "whoever misbehaves is closed, and nobody else") {
+TEST_CASE_METHOD(TunnelFixture, "a peer that misbehaves is closed, and no other one") {
   Node& here = node();
   auto good = worker(here);
   auto http = connect(here);
@@ -402,7 +402,7 @@ TEST_CASE_METHOD(TunnelFixture, "what workers of a node leave unread is limited 
     CHECK(all.size() > kTunnelWindowBytes);
     CHECK(here.entrance->clients() == 0);
   }
-  SECTION("whoever has more coming is closed, and nobody else") {
+  SECTION("a client that has more coming is closed, and no other one") {
     Node& here = node({.unread_bytes_max = kTunnelWindowBytes / 4});
     auto lazy = worker(here);
     lazy.set_option(small_buffer);

@@ -25,7 +25,7 @@ TEST_CASE("the cause of a hang is those who are missing, at the line of the user
   CHECK(cause.fingerprint == "hang at t.py:12");
 }
 
-TEST_CASE("where nobody is missing, all who wait are the cause of a hang") {
+TEST_CASE("if no rank is missing, all that wait are the cause of a hang") {
   HangReport deadlock = missing_rank();
   deadlock.missing_ranks.clear();
   CHECK(cause_of(end_of(deadlock), "").ranks == "0,2");

@@ -135,7 +135,7 @@ AttributeError: 'NoneType' object has no attribute 'close'
   CHECK(crash->begin == 0);
 }
 
-TEST_CASE("an exception of a data loader's process is told with its own place") {
+TEST_CASE("an exception of a data loader's process is shown with its own place") {
   CHECK(crash_of(R"([rank1]: Traceback (most recent call last):
 [rank1]:   File "/t.py", line 20, in <module>
 [rank1]:     for batch in loader:
@@ -151,7 +151,7 @@ TEST_CASE("an exception of a data loader's process is told with its own place") 
 )") == "KeyError at /t.py:11: 'y'");
 }
 
-TEST_CASE("an exception group is told with the place of its first exception") {
+TEST_CASE("an exception group is shown with the place of its first exception") {
   CHECK(
       crash_of(R"(  + Exception Group Traceback (most recent call last):
   |   File "/t.py", line 20, in <module>
@@ -170,7 +170,7 @@ TEST_CASE("an exception group is told with the place of its first exception") {
       "0)");
 }
 
-TEST_CASE("a group of groups is told with the place of the first exception that is none") {
+TEST_CASE("a group of groups is shown with the place of the first exception that is none") {
   CHECK(crash_of(R"(  + Exception Group Traceback (most recent call last):
   |   File "/t.py", line 24, in read_all
   | ExceptionGroup: outer (1 sub-exception)
@@ -185,7 +185,7 @@ TEST_CASE("a group of groups is told with the place of the first exception that 
 )") == "ExceptionGroup at /t.py:14: outer (1 sub-exception) (first: OSError: shard 2)");
 }
 
-TEST_CASE("a script that cannot be parsed is told with the place of the mistake") {
+TEST_CASE("a script that cannot be parsed is shown with the place of the mistake") {
   CHECK(crash_of("  File \"/t.py\", line 2\n    def train(:\n              ^\n"
                  "SyntaxError: invalid syntax\n") == "SyntaxError at /t.py:2: invalid syntax");
   CHECK(crash_of(R"(Traceback (most recent call last):
@@ -265,7 +265,7 @@ TEST_CASE("what Python and torch write behind any failure does not count as goin
   CHECK_FALSE(crash_of(text, {.code = 3}).empty());
 }
 
-TEST_CASE("a C++ exception is told with its type and text") {
+TEST_CASE("a C++ exception is shown with its type and text") {
   const std::string text =
       "terminate called after throwing an instance of 'std::runtime_error'\n"
       "  what():  no such batch\n";
@@ -298,7 +298,7 @@ TEST_CASE("the stack that faulthandler writes ends with the first line that is n
   CHECK(crash->raised.front().frames == std::vector<Frame>{{"step", "/t.py", 12}});
 }
 
-TEST_CASE("an abort of a thread that is none of Python's is told with the main thread's stack") {
+TEST_CASE("an abort of a thread that is none of Python's is shown with the main thread's stack") {
   const std::string text =
       "terminate called after throwing an instance of 'gloo::EnforceNotMet'\n"
       "  what():  [enforce fail at pair.cc:446] op.preamble.length <= op.nbytes. 4 vs 2\n"
@@ -344,7 +344,7 @@ TEST_CASE("a panic of Go names the innermost frame that is not Go's own") {
   CHECK(crash_of("panic: x\n\ngoroutine 1 [running]:\n", {.code = 2}) == "panic at :0: x");
 }
 
-TEST_CASE("what was thrown is told from what only ended the program") {
+TEST_CASE("what was thrown is distinguished from what only ended the program") {
   const auto thrown = [](std::string_view text) { return find_crash(text, kAborted)->thrown; };
   CHECK(thrown("terminate called after throwing an instance of 'int'\n"));
   CHECK_FALSE(thrown("terminate called without an active exception\n"));

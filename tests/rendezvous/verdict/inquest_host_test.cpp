@@ -20,7 +20,8 @@ TEST_CASE_METHOD(Round, "a node alone is to blame when all ranks of the cause ar
   CHECK(inquest().host_of_cause().empty());
 }
 
-TEST_CASE_METHOD(Round, "who only follows, was told to end or has ended well blames no node") {
+TEST_CASE_METHOD(Round,
+                 "a worker that only follows, was stopped or has ended well blames no node") {
   follows(3, 100, Consequence::kConnectionReset);
   follows(0, 101, Consequence::kConnectionReset);
   verdict();
@@ -35,7 +36,7 @@ TEST_CASE_METHOD(Round, "who only follows, was told to end or has ended well bla
   CHECK(inquest().host_of_cause().empty());
 }
 
-TEST_CASE_METHOD(Round, "a node that is lost is to blame for that, unless it was told to go") {
+TEST_CASE_METHOD(Round, "a node that is lost is to blame for that, unless it left on request") {
   node_is_lost(2, 100);
   verdict();
   CHECK(inquest().host_of_cause() == "h2");

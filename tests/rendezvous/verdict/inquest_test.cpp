@@ -138,7 +138,7 @@ TEST_CASE_METHOD(Round, "a round in which workers were only stopped has no cause
   CHECK_FALSE(decide());
 }
 
-TEST_CASE_METHOD(Round, "a failure that was told counts, also of a node that is lost afterwards") {
+TEST_CASE_METHOD(Round, "a failure that was reported counts, also if its node is lost afterwards") {
   agent_tells(2, 100, 9);
   node_is_lost(1, 150);
   const Verdict found = verdict();
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(Round, "a failure that was told counts, also of a node that is 
   CHECK(found.also[0].kind == FailureKind::kNodeLost);
 }
 
-TEST_CASE_METHOD(Round, "an end that is told at once and again with all others is one") {
+TEST_CASE_METHOD(Round, "an end that is reported at once and again with all others is one") {
   agent_tells(2, 100, 9);
   exits(2, 100, 9);
   const Verdict found = verdict();
@@ -191,7 +191,8 @@ TEST_CASE_METHOD(Round, "a cause whose texts nobody has sent is known from its b
   CHECK(failure->message == "KeyError: message");
 }
 
-TEST_CASE_METHOD(Round, "the same root in attempt after attempt is said, with the steps gained") {
+TEST_CASE_METHOD(Round,
+                 "the same root in attempt after attempt is in the report, with the steps gained") {
   raises(1, 100, "KeyError");
   CHECK(verdict().history.empty());
   begin(120);
@@ -205,7 +206,7 @@ TEST_CASE_METHOD(Round, "the same root in attempt after attempt is said, with th
   CHECK_THAT(verdict().history, contains("failed 2 times with the same exit code 3"));
 }
 
-TEST_CASE_METHOD(Round, "steps that the last attempt gained are told, or that there were none") {
+TEST_CASE_METHOD(Round, "steps that the last attempt gained are shown, or that there were none") {
   begin(120);
   raises(1, 100, "KeyError");
   verdict();
@@ -219,7 +220,8 @@ TEST_CASE_METHOD(Round, "steps that the last attempt gained are told, or that th
         "failed 3 times at train.py:88 with the same KeyError, 30 steps gained");
 }
 
-TEST_CASE_METHOD(Round, "a step that is told only when the workers have ended is gained as well") {
+TEST_CASE_METHOD(Round,
+                 "a step that is reported only when the workers have ended is gained as well") {
   begin(120);
   raises(1, 100, "KeyError");
   verdict();
@@ -254,7 +256,8 @@ TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as 
   CHECK(found.followers[0].ranks == "0");  // and not the cause's rank
 }
 
-TEST_CASE_METHOD(Round, "a hang that was told is the cause of who gives up to wait, only") {
+TEST_CASE_METHOD(Round,
+                 "a hang that was reported is the cause of ranks that give up to wait, only") {
   is_stopped(3, 100);
   HangReport hang{.sentence = "rank 3 has not come"};
   hang.missing_ranks = "3";

@@ -144,7 +144,7 @@ TEST_CASE("the root counts where only cleaning up has lost a connection") {
   CHECK(end.fault.type == "KeyError");
 }
 
-TEST_CASE("who is told to end while it is tearing itself down has perhaps failed by itself") {
+TEST_CASE("a worker that is stopped while it is tearing itself down has perhaps failed by itself") {
   const WorkerEnd end = judge_end(told({.signal = SIGTERM}, kKeyError, 200ms));
   CHECK(end.blame == Blame::kPerhaps);
   CHECK(end.status == ExitStatus{.code = 1});

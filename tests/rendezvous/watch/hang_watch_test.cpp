@@ -312,7 +312,7 @@ TEST_CASE_METHOD(WatchFixture, "the start of the workers is no pause to learn fr
   CHECK(book.longest_pause() == 0ms);
 }
 
-TEST_CASE_METHOD(WatchFixture, "what is told of a rank that is not in the round is passed over") {
+TEST_CASE_METHOD(WatchFixture, "a report of a rank that is not in the round is passed over") {
   at(3, 1, 0);
   at(-1, 1, 0);
   CHECK(book.ranks().empty());

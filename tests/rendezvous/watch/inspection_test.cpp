@@ -160,7 +160,7 @@ TEST_CASE("who is seen elsewhere while others give up, and soon after has, is no
       inspection.take("a", {8, {.ranks = "0", .held_up = HeldUp::kEnded}, true});
       CHECK(inspection.report().missing_ranks == "0-1");
     }
-    SECTION("nobody answers any more") { CHECK(inspection.report().missing_ranks == "0-1"); }
+    SECTION("no rank answers any more") { CHECK(inspection.report().missing_ranks == "0-1"); }
   }
   SECTION("one is elsewhere: it is the one") {
     inspection.take("a", {7, waiting("0"), false});
@@ -173,7 +173,7 @@ TEST_CASE("who is seen elsewhere while others give up, and soon after has, is no
   }
 }
 
-TEST_CASE("the one who gave up is enough to know that others have not come") {
+TEST_CASE("one rank that gave up is enough to know that others have not come") {
   Inspection inspection{7, {Kind::kNoProgress, "", 0, {1}, {0}, 0s, GaveUp::kCollective}, {"a"}};
   inspection.take("a", {7, sleeping("1"), true});
   CHECK(inspection.report().sentence ==
@@ -187,7 +187,7 @@ TEST_CASE("who gave up in the store names the store") {
         "rank 1 has not reached the store, in which rank 0 has waited in vain");
 }
 
-TEST_CASE("those who wait for each other in different operations are told to") {
+TEST_CASE("ranks that wait for each other in different operations are named as waiting") {
   Inspection inspection{7, {Kind::kDeadlock, "0", 12, {}, {0, 1}, 5s}, {"a"}};
   StackGroup other = waiting("1");
   other.group = "2";

@@ -37,7 +37,7 @@ class ClockFixture {
   RestartClock clock{TimePoint{}};
 };
 
-TEST_CASE_METHOD(ClockFixture, "a restart is told with all its parts when there is progress") {
+TEST_CASE_METHOD(ClockFixture, "a restart is reported with all its parts when there is progress") {
   restarts();
   CHECK_FALSE(clock.take_due(at(13s)).has_value());
   clock.progressed({.step = -1, .at = at(13'900ms)});
@@ -56,7 +56,8 @@ TEST_CASE_METHOD(ClockFixture, "a restart is told with all its parts when there 
   CHECK(clock.restarts() == std::vector{times});
 }
 
-TEST_CASE_METHOD(ClockFixture, "a restart is told without a first step when none comes for long") {
+TEST_CASE_METHOD(ClockFixture,
+                 "a restart is reported without a first step when none comes for long") {
   restarts();
   CHECK(clock.next_due() == at(12s) + RestartClock::kFirstStepPatience);
   CHECK_FALSE(clock.take_due(at(21'999ms)).has_value());
@@ -85,7 +86,7 @@ TEST_CASE_METHOD(ClockFixture, "a job that ends does not await a step any more")
   CHECK_FALSE(clock.end(at(13s))->awaits_step);
 }
 
-TEST_CASE_METHOD(ClockFixture, "it is told whether workers have stayed") {
+TEST_CASE_METHOD(ClockFixture, "a restart says whether workers have stayed") {
   stops(1, "node h2 lost", true, 0ms, at(10s));
   clock.stopped(at(11s));
   clock.sealed(2, 0, at(12s));
@@ -112,7 +113,8 @@ TEST_CASE_METHOD(ClockFixture, "the first round is no restart") {
   CHECK_FALSE(clock.end(at(1h)).has_value());
 }
 
-TEST_CASE_METHOD(ClockFixture, "a restart whose round fails at once is told as far as it came") {
+TEST_CASE_METHOD(ClockFixture,
+                 "a restart whose round fails at once is reported as far as it came") {
   restarts();
   stops(2, "rank 0 exited with code 1", false, 0ms, at(12'500ms));
   CHECK_FALSE(clock.take_due(at(12'500ms)).has_value());
@@ -184,7 +186,8 @@ TEST_CASE_METHOD(ClockFixture, "a round that fails before its first step has not
   CHECK(clock.goodput(at(18s)).restarts_s == 8);
 }
 
-TEST_CASE_METHOD(ClockFixture, "a first step that is told counts, and no look before or after it") {
+TEST_CASE_METHOD(ClockFixture,
+                 "a first step that is reported counts, and no look before or after it") {
   told(1, 3s, 40, at(5s));
   restarts();
   clock.progressed({.step = -1, .at = at(12'500ms)});  // a collective, before the first step
@@ -235,7 +238,7 @@ TEST_CASE_METHOD(ClockFixture, "the first step of a short round is heard when it
   CHECK(clock.goodput(at(14s)).lost_steps == 10);  // 31 to 40
 }
 
-TEST_CASE_METHOD(ClockFixture, "a first step that is told replaces the one that was seen") {
+TEST_CASE_METHOD(ClockFixture, "a first step that is reported replaces the one that was seen") {
   clock.progressed({.step = -1, .at = at(2'500ms)});
   told(1, 4s, 3, at(5s));
   CHECK(clock.goodput(at(10s)).startup_s == 4);

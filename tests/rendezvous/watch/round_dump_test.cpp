@@ -69,7 +69,7 @@ TEST_CASE_METHOD(DumpFixture,
   CHECK_FALSE(dump_.under_way());
 }
 
-TEST_CASE_METHOD(DumpFixture, "whoever has entered the collective by now is not missing") {
+TEST_CASE_METHOD(DumpFixture, "a rank that has entered the collective by now is not missing") {
   is_in(1, "0", 12);
   begins();
   answers("a", waits_in("0"), false);
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(DumpFixture, "who waits in the store waits for those who wait n
   CHECK(dump.waits[0].missing_ranks == "2-3");
 }
 
-TEST_CASE_METHOD(DumpFixture, "of ranks that nobody has told of, it is said why") {
+TEST_CASE_METHOD(DumpFixture, "of ranks without a report the dump says why") {
   dump_.begin(7, {{"a", {"h1", 0, 2}}, {"b", {"h2", 2, 1}}, {"c", {"h3", 3, 2, true}}}, now_);
   answers("a", sleeps("1"));
   const JobDump dump = finished();

@@ -315,7 +315,7 @@ TEST_CASE("a checkpoint of another model is refused, naming what does not fit") 
   CHECK_THROWS_WITH(checkpointer.load_latest(network, optimizer), contains("'first.bias'"));
 }
 
-TEST_CASE("a checkpoint that could not be written is told of at the next call; older ones stay") {
+TEST_CASE("a checkpoint that could not be written is reported at the next call; older ones stay") {
   for (const bool asynchronous : {false, true}) {
     const SharedFolder folder;
     Network network{1};

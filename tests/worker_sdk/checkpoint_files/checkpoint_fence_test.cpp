@@ -100,7 +100,8 @@ TEST_CASE_METHOD(CheckpointFixture, "rounds order claims where ddprun tells them
   publish(current, 1);
 }
 
-TEST_CASE_METHOD(CheckpointFixture, "whose claim somebody has removed is told to start again") {
+TEST_CASE_METHOD(CheckpointFixture,
+                 "an attempt whose claim was removed gets the advice to start again") {
   auto to = publisher();
   fs::remove(folder_ / ".fence");
   CHECK_THROWS_WITH(publish(to, 1),

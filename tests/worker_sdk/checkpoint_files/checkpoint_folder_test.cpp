@@ -7,7 +7,7 @@
 namespace ddprun::sdk {
 namespace {
 
-TEST_CASE("names of checkpoints sort by step and are told from others") {
+TEST_CASE("names of checkpoints sort by step and are distinguished from others") {
   CHECK(checkpoint_name(42) == "checkpoint-000000000042");
   CHECK(parse_checkpoint_name(checkpoint_name(1'234'567'890'123)) == 1'234'567'890'123);
   CHECK_FALSE(parse_checkpoint_name("checkpoint-x").has_value());

@@ -75,7 +75,7 @@ TEST_CASE("a manifest names files of its own folder, each once") {
   CHECK_THROWS_WITH(decode_manifest(encode(twice)), contains("names 'x' twice"));
 }
 
-TEST_CASE("numbers of a manifest fit, whoever has written them") {
+TEST_CASE("numbers of a manifest fit, whatever has written them") {
   CHECK_NOTHROW(decode_manifest(rewritten(R"("world_size": 1)", R"("world_size": 2147483647)")));
   CHECK_NOTHROW(decode_manifest(rewritten(R"("epoch": 0)", R"("epoch": -1)")));
   for (const auto& [from, to] :
@@ -104,7 +104,7 @@ TEST_CASE("a manifest is not nested deeply, and not long") {
                     contains("keep less in its metadata"));
 }
 
-TEST_CASE("what is wrong with a manifest is told briefly, and without orders to a terminal") {
+TEST_CASE("what is wrong with a manifest is reported briefly, and without orders to a terminal") {
   std::string text = "{\"" + std::string(500'000, 'x') + "\xc2\x9b\x1b\":1";
   try {
     decode_manifest(text);

@@ -96,7 +96,7 @@ TEST_CASE("a header that has something else than the format is refused") {
       contains("tensor 'a' is there twice"));
 }
 
-TEST_CASE("what is wrong is told briefly, and without orders to a terminal") {
+TEST_CASE("what is wrong is reported briefly, and without orders to a terminal") {
   const std::string name = R"(\u001b]0;owned)" + std::string(100'000, 'x');
   const std::string told = error(R"({")" + name + R"(":{"dtype":"F99"}})", 0);
   CHECK(told.size() < 400);

@@ -94,8 +94,7 @@ TEST_CASE("batches come in order, however many are copied ahead, and no more tha
   }
 }
 
-TEST_CASE(
-    "the CPU copies nothing ahead unless it is told to, and hands on the tensors themselves") {
+TEST_CASE("the CPU copies nothing ahead by default, and hands on the tensors themselves") {
   const Tensor tensor = torch::ones({3});
   auto loader = DataLoader<Tensor>{{0, 1}, [&](const auto&) { return tensor; }, {.batch_size = 1}};
   DevicePrefetcher batches{loader, torch::kCPU};

@@ -42,7 +42,7 @@ TEST_CASE("a loader that reads ahead gives the batches of each step, without an 
   }
 }
 
-TEST_CASE("what was read ahead is dropped where samples are dealt out anew") {
+TEST_CASE("what was read ahead is dropped where samples are divided again") {
   Endless loader = make_loader(2);
   loader.deal(1, 2);
   for (int part = 0; part < 2; ++part) loader.next();

@@ -201,7 +201,7 @@ TEST_CASE("elastic: a worker whose agent is gone waits for nothing") {
   CHECK_FALSE(line->await_entrance([] { return true; }));
 }
 
-TEST_CASE("elastic: there is no line where nobody listens, or who listens is no agent") {
+TEST_CASE("elastic: there is no line if no process listens, or one that is no agent") {
   CHECK_FALSE(AgentLine::connect(0, /*resize=*/true, no_orders()));
   setenv(env::kControl, "/nowhere/agent:0", 1);
   CHECK_FALSE(AgentLine::connect(0, /*resize=*/true, no_orders()));

@@ -9,7 +9,9 @@ using namespace std::chrono_literals;
 
 constexpr Standstill::TimePoint kBegin{};
 
-TEST_CASE("elastic: who waits for a second, and no wait ends, is stuck; and that is told once") {
+TEST_CASE(
+    "elastic: a worker that waits for a second, and no wait ends, is stuck; which is reported "
+    "once") {
   const Waits waits{5, 4};
   Standstill standstill{waits, 5ms, kBegin};
   CHECK_FALSE(standstill.is_new(waits, 6ms, kBegin + 999ms));

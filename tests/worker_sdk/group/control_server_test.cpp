@@ -64,7 +64,7 @@ TEST_CASE_METHOD(ServerFixture, "torch's handlers answer, without Python") {
   CHECK_THAT(asked("/handler/wait_counter_values"), contains("HTTP/1.1 200"));
 }
 
-TEST_CASE_METHOD(ServerFixture, "a handler gets the parameters, and its errors are told") {
+TEST_CASE_METHOD(ServerFixture, "a handler gets the parameters, and its errors are reported") {
   namespace control_plane = c10d::control_plane;
   control_plane::registerHandler(
       "test_echo", [](const control_plane::Request& request, control_plane::Response& response) {

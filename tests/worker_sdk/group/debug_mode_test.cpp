@@ -42,7 +42,7 @@ TEST_CASE("the environment sets the debug level, and there are ranks to differ")
   REQUIRE(c10d::debug_level() == c10d::DebugLevel::Detail);
 }
 
-TEST_CASE("ranks whose shapes differ are told so before anything is sent") {
+TEST_CASE("ranks whose shapes differ get an error before anything is sent") {
   const std::int64_t length = is_odd() ? 4 : 3;
   const auto text = mismatch([&] { group().all_reduce(torch::ones({length})); });
   check_names_the_odd_one(text);
@@ -51,7 +51,7 @@ TEST_CASE("ranks whose shapes differ are told so before anything is sent") {
   check_group_works();
 }
 
-TEST_CASE("ranks that call different operations are told so") {
+TEST_CASE("ranks that call different operations get an error") {
   const auto text = mismatch([&] {
     if (is_odd())
       group().broadcast(torch::ones({3}));
@@ -63,7 +63,7 @@ TEST_CASE("ranks that call different operations are told so") {
   check_group_works();
 }
 
-TEST_CASE("ranks whose dtypes differ are told so") {
+TEST_CASE("ranks whose dtypes differ get an error") {
   const auto type = is_odd() ? torch::kFloat64 : torch::kFloat32;
   const auto text = mismatch([&] { group().all_reduce(torch::ones({3}, type)); });
   check_names_the_odd_one(text);

@@ -22,7 +22,7 @@ ExceptionText text_of(const std::function<void()>& act) {
   return {"nothing was thrown", ""};
 }
 
-TEST_CASE("an exception is told with its type and its words") {
+TEST_CASE("an exception is described by its type and its words") {
   const auto plain = text_of([] { throw std::runtime_error{"no such batch"}; });
   CHECK(plain.message == "std::runtime_error: no such batch");
   CHECK(plain.whole == plain.message);
@@ -36,7 +36,7 @@ TEST_CASE("an error of LibTorch comes without its stack") {
   CHECK_THAT(text.whole, !contains("frame #"));
 }
 
-TEST_CASE("what an exception was thrown because of is told, too") {
+TEST_CASE("the exception behind an exception is described, too") {
   const auto text = text_of([] {
     try {
       throw std::invalid_argument{"line 7 has no label"};
@@ -48,7 +48,7 @@ TEST_CASE("what an exception was thrown because of is told, too") {
                                   "line 7 has no label"));
 }
 
-TEST_CASE("what is thrown and is no std::exception is told by its type") {
+TEST_CASE("what is thrown and is no std::exception is described by its type") {
   CHECK(text_of([] { throw 7; }).message == "int: an exception that is no std::exception");
 }
 

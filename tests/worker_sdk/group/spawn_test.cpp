@@ -134,7 +134,7 @@ TEST_CASE("the workers die with the process that has spawned them") {
   if (parent == 0) {
     spawn(
         [&](int) {
-          require(write(pipe.writer(), "here\n", 5) == 5, "the test is told");
+          require(write(pipe.writer(), "here\n", 5) == 5, "the test is informed");
           for (;;) pause();
         },
         2);
@@ -190,7 +190,7 @@ TEST_CASE("a group can be made again when it is gone, as often as one likes") {
       3);
 }
 
-TEST_CASE("whoever does not join in time is named") {
+TEST_CASE("a rank that does not join in time is named") {
   const ScratchFolder folder;
   const Meeting both{2};  // both come at the same time, however busy the machine is
   all_succeed(
@@ -209,7 +209,7 @@ TEST_CASE("whoever does not join in time is named") {
       4);
 }
 
-TEST_CASE("when rank 0, which serves the store, does not come, it is said so") {
+TEST_CASE("if rank 0, which serves the store, does not come, the error says so") {
   all_succeed(
       [](int rank) {
         if (rank == 0) return;
@@ -236,7 +236,7 @@ TEST_CASE("a sub-group whose members do not come names them by their numbers in 
       3);
 }
 
-TEST_CASE("a monitored barrier names who does not come, on all who wait") {
+TEST_CASE("a monitored barrier names ranks that do not come, on all that wait") {
   const Meeting both{2};
   all_succeed(
       [&](int rank) {

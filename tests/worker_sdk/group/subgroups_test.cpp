@@ -121,7 +121,7 @@ TEST_CASE("tags keep messages apart") {
   }
 }
 
-TEST_CASE("a message is taken from whoever sends, who is then known") {
+TEST_CASE("a message is taken from any sender, which is then known") {
   if (too_few_ranks(2) || nccl_lacks("messages from anybody")) return;
   if (group().rank() > 0) {
     CHECK_NOTHROW(group().send(torch::tensor(10 * group().rank(), here(torch::kInt64)), 0, 7));

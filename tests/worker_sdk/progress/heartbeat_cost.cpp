@@ -13,7 +13,7 @@ int main() {
   constexpr int kCalls = 1'000'000;
   ddprun::sdk::Heartbeat heartbeat;
   if (!heartbeat.connected()) {
-    std::cerr << "heartbeat_cost: nobody listens; start it with ddprun" << std::endl;
+    std::cerr << "heartbeat_cost: no process listens; start it with ddprun" << std::endl;
     return 1;
   }
   std::int64_t step = 0;

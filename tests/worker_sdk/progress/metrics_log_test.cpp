@@ -78,7 +78,7 @@ TEST_CASE("a training that goes on leaves no step twice, nor half a line") {
   CHECK(steps_of(path).empty());
 }
 
-TEST_CASE("a file of something else is left alone, and one that cannot be written is told of") {
+TEST_CASE("a file of something else is left alone, and one that cannot be written is reported") {
   const ScratchFolder folder;
   std::ofstream{folder / "notes"} << "my notes\n";
   CHECK_THROWS_WITH((MetricsLog{{.json_lines = folder / "notes"}}.log(1, {})),

@@ -50,7 +50,7 @@ TEST_CASE("without gradients there are none to follow") {
   CHECK_FALSE(data_parallel(network, torch::ones({4, 4}), {.devices = kTwo}).requires_grad());
 }
 
-TEST_CASE("what does not fit is said, and what forward throws comes out") {
+TEST_CASE("what does not fit is an error, and what forward throws comes out") {
   const auto network = std::make_shared<Network>();
   const auto error = [&](const torch::Tensor& input, const DataParallelOptions& options) {
     try {

@@ -309,7 +309,7 @@ TEST_CASE("what fused kernels cannot take is refused") {
   CHECK_THROWS_WITH(optimizer.step(), contains("dense gradients"));
 }
 
-TEST_CASE("a norm that is no number is told of, if asked for; without gradients it is 0") {
+TEST_CASE("a norm that is no number is an error, if asked for; without gradients it is 0") {
   torch::Tensor parameter = torch::zeros({2}).requires_grad_();
   CHECK(clip_grad_norm_({parameter}, 1).item<float>() == 0);
   parameter.mutable_grad() = torch::full({2}, kInf);

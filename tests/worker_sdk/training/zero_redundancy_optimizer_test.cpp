@@ -106,7 +106,7 @@ TEST_CASE("each rank keeps the state of its own parameters only, and all togethe
   }
 }
 
-TEST_CASE("shares are about equal: the biggest parameter first, to whoever has least") {
+TEST_CASE("shares are about equal: the biggest parameter first, to the rank that has least") {
   std::vector<torch::Tensor> parameters;
   for (const int size : {1, 50, 20, 30, 60}) parameters.push_back(torch::zeros({size}));
   torch::optim::SGD sgd{parameters, 0.1};

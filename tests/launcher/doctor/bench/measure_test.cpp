@@ -51,7 +51,7 @@ TEST_CASE("a listener sends nothing to those without its token, and goes on") {
   CHECK(measure_link("a", {"b", "127.0.0.1", server->port}, "token").error.empty());
 }
 
-TEST_CASE("where nobody listens, the error says so") {
+TEST_CASE("if no process listens, the error says so") {
   CHECK(measure_link("a", {"b", "127.0.0.1", 1}, "token").error == "Connection refused");
   CHECK(measure_link("a", {"b", "nowhere", 1}, "token").error == "it has told no address");
 }
