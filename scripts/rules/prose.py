@@ -1,4 +1,4 @@
-"""How wide prose is, and whether a comment says what it is about."""
+"""Finds what is written for people: how wide it is, and whether a comment says what it is about."""
 
 import collections
 import io
@@ -22,37 +22,46 @@ HEADLESS_BESIDE_CODE = re.compile(r"what\b", re.I)
 CPP_TOKEN = re.compile(
     r'R"(?P<raw>\w*)\(.*?\)(?P=raw)"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.S)
 MARK = re.compile(r"^(?://[/!]?<?|/\*+!?|#+)\s?|\*/$")
+OPENING = re.compile(r"""//[/!]?<?|/\*+!?|#+|R"\w*\(|\w*(?:"{3}|'{3}|["'])""")
+
+# Nobody writes these for this page: code, comments of Markdown, the addresses of links, and quotations.
+NO_PROSE = re.compile(r'^\s*```.*?^\s*```|<!--.*?-->|`[^`]+`|\]\([^)]*\)|https?://\S+|"[^"\n]*"', re.M | re.S)
 
 Comment = collections.namedtuple("Comment", "line column beside_code text")
 
 
-def cpp_comments(text):
-    for match in CPP_TOKEN.finditer(text):
-        if match.group().startswith(("//", "/*")):
-            yield text.count("\n", 0, match.start()) + 1, match.start() - (text.rfind("\n", 0, match.start()) + 1), match.group()
+def cpp_texts(text):
+    return ((match.start(), match[0]) for match in CPP_TOKEN.finditer(text) if match[0][0] != "'")
 
 
-def python_comments(text):
+def python_texts(text):
+    """Since Python 3.12 without f-strings, which are tokens of their own there."""
+    lines = [0, *(match.end() for match in re.finditer("\n", text))]
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            yield *token.start, token.string
+        if token.type in (tokenize.COMMENT, tokenize.STRING):
+            yield lines[token.start[0] - 1] + token.start[1], token.string
 
 
 def script_comments(text):
     """Those that have a line of their own: what else begins with # in a shell may be anything."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if re.match(r"\s*#(?!!)", line):
-            yield number, len(line) - len(line.lstrip()), line.strip()
+    return ((match.start(1), match[1]) for match in re.finditer(r"^[ \t]*(#(?!!).*)", text, re.M))
 
 
-READERS = {"cpp": cpp_comments, "python": python_comments, "shell": script_comments, "cmake": script_comments}
+# Each yields where a comment or string begins, and what it is.
+READERS = {"cpp": cpp_texts, "python": python_texts, "shell": script_comments, "cmake": script_comments}
+
+
+def comment_tokens(text, language):
+    for start, token in READERS[language](text):
+        if token.startswith(("//", "/*", "#")):
+            yield text.count("\n", 0, start) + 1, start - (text.rfind("\n", 0, start) + 1), token.rstrip()
 
 
 def comments(text, language):
     """The comments of a file; lines below each other in one column are one comment."""
     lines, found = text.splitlines(), []
     last_line = 0
-    for line, column, token in READERS[language](text):
+    for line, column, token in comment_tokens(text, language):
         words, beside = MARK.sub("", token).strip(), bool(lines[line - 1][:column].strip())
         if not beside and found and last_line == line - 1 and found[-1].column == column:
             found[-1] = found[-1]._replace(text=f"{found[-1].text} {words}")
@@ -71,6 +80,30 @@ def headless(files):
                     comment.beside_code and HEADLESS_BESIDE_CODE.match(comment.text))
                 if begins:
                     yield path, comment.line, f"begins in the middle: {comment.text[:60]}"
+
+
+def without_quotations(text):
+    return NO_PROSE.sub(lambda match: "`" + "\n" * match[0].count("\n"), text)
+
+
+def written(text, language):
+    """The prose of a text, each word in its line; "|" stands for what is none, and ends a sentence.
+
+    In C++ and Python, comments and strings are prose. One that follows another continues its sentence. A script is
+    prose as a whole: its messages have no common form, and commands look like no sentence. Its comments continue from
+    line to line, its commands do not."""
+    if language == "markdown":
+        return without_quotations(text)
+    if language in ("shell", "cmake"):
+        return re.sub(r"^([ \t]*)(#?)(.*)", lambda line: line[1] + line[3] + ("" if line[2] else "|"), text, flags=re.M)
+    pieces, end = [], 0
+    for start, token in READERS[language](text):
+        between, opening = text[end:start], OPENING.match(token)[0]
+        goes_on = end and not between.strip()
+        pieces += "\n" * between.count("\n"), " " if goes_on else "|"
+        pieces.append(without_quotations(token[len(opening):]).rstrip("\"'").replace("\\n", " "))
+        end = start + len(token)
+    return "".join(pieces)
 
 
 def markdown_prose(text):
@@ -92,7 +125,7 @@ def too_wide(files):
         else:
             limit = CPP_COLUMNS if language == "cpp" else SCRIPT_COLUMNS
             all_lines = text.splitlines()
-            lines = {line: all_lines[line - 1] for line, _, _ in READERS[language](text)}.items()
+            lines = {line: all_lines[line - 1] for line, _, _ in comment_tokens(text, language)}.items()
         for number, line in lines:
             if len(line) > limit and "://" not in line:
                 yield path, number, f"{len(line)} columns of prose, at most {limit}"

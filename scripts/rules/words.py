@@ -1,37 +1,45 @@
 #!/usr/bin/env python3
-"""Finds words and phrases that the pages do not use. words.txt lists them, each with a better one."""
+"""Finds words and phrases that pages, comments and messages do not use. words.txt lists them, each with a better one."""
 
+import functools
 import pathlib
 import re
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-PROJECT = HERE.parents[1]
-# Code, comments of Markdown, the addresses of links, and quotations: nobody writes these for a page.
-NO_PROSE = re.compile(r'^\s*```.*?^\s*```|<!--.*?-->|`[^`]+`|\]\([^)]*\)|https?://\S+|"[^"\n]*"', re.M | re.S)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from rules import prose, sources  # noqa: E402
+
+# These quote what is to be found. Records of other programs are JSON, and text of no language that is read here.
+QUOTING = ("tests/scripts/words_test.py",)
 
 
+@functools.lru_cache
 def phrases():
-    """Pairs of a pattern and what is better."""
-    for line in (HERE / "words.txt").read_text().splitlines():
-        if line and not line.startswith("#"):
+    """Pattern, what is better, and whether it counts in pages alone."""
+    found, pages_alone = [], False
+    for line in sources.text_of("scripts/rules/words.txt").splitlines():
+        pages_alone = pages_alone or line == "[pages]"
+        if " -> " in line and not line.startswith("#"):
             phrase, better = line.split(" -> ")
-            yield re.compile(rf"\b(?:{phrase})\b".replace(" ", r"\s+"), re.I), better
+            found.append((re.compile(rf"\b(?:{phrase})\b".replace(" ", r"\s+"), re.I), better, pages_alone))
+    return found
 
 
-def findings(text):
-    """(line, what is there, what is better) of a page."""
-    prose = NO_PROSE.sub(lambda match: re.sub(r"[^\n]", "`", match[0]), text)
-    for pattern, better in phrases():
-        for match in pattern.finditer(prose):
-            yield prose.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), better
+def findings(text, language="markdown"):
+    """(line, what is there, what is better) of a file."""
+    text = prose.written(text, language)
+    for pattern, better, pages_alone in phrases():
+        if language == "markdown" or not pages_alone:
+            for match in pattern.finditer(text):
+                yield text.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), better
 
 
 def main():
-    pages = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("**/*.md"))]
-    found = [f"{page.relative_to(PROJECT)}:{line}: '{words}': better '{better}'"
-             for page in pages for line, words, better in findings(page.read_text())]
-    print("\n".join([*found, f"words: {len(pages)} pages, {len(found)} findings"]))
+    files = {path: language for path, language in sources.files().items() if not path.startswith(QUOTING)}
+    found = [f"{path}:{line}: '{words}': better '{better}'" for path, language in files.items()
+             for line, words, better in sorted(findings(sources.text_of(path), language))]
+    print("\n".join([*found, f"words: {len(files)} files, {len(found)} findings"]))
     return 1 if found else 0
 
 

@@ -92,7 +92,7 @@ class Comments(InFolder):
         return [line for _, line, _ in prose.headless(self.write(path, text))]
 
     def test_a_comment_that_needs_the_line_above_has_no_head(self):
-        for text in ("// The same, but twice.", "/// Of a job that has ended.", "// Who asks is told so.",
+        for text in ("// The same, but twice.", "/// Of a job that has ended.", "// Who asks has to wait.",
                      "int x;  // the same of the other one", "int x;  // of this node", "int x;  // what is left"):
             self.assertEqual(self.begin_in_the_middle(text), [1], text)
 
