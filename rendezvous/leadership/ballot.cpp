@@ -22,15 +22,15 @@ void Ballot::raise(std::int64_t epoch) {
 const Votes& Ballot::count_present(const Voter& voter, const VoterTable& voters,
                                    const JointQuorum& quorum) {
   if (std::exchange(recount_present_, false))
-    present_ = votes_of(voters, quorum, &Voter::has_voice);
-  else if (voter.has_voice)
+    present_ = votes_of(voters, quorum, &Voter::is_voter);
+  else if (voter.is_voter)
     quorum.count(present_, voter.state);
   return present_;
 }
 
 const Votes& Ballot::count_granted(const Voter& voter, const VoterTable& voters,
                                    const JointQuorum& quorum) {
-  const auto counts = [&](const Voter& v) { return v.has_voice && v.granted == requested_; };
+  const auto counts = [&](const Voter& v) { return v.is_voter && v.granted == requested_; };
   if (std::exchange(recount_granted_, false))
     granted_ = votes_of(voters, quorum, counts);
   else if (counts(voter))

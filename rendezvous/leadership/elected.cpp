@@ -54,8 +54,8 @@ LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {
   };
   match(
       event, [&](const VoterJoined& e) { joined(e, now); }, [&](const VoterLeft& e) { left(e); },
-      [&](const VoiceGiven& e) {
-        with(e.node, [&](Voter& voter) { term_.voters.give_voice(voter); });
+      [&](const BecameVoter& e) {
+        with(e.node, [&](Voter& voter) { term_.voters.make_voter(voter); });
         ballot_.recount();
       },
       [&](const VoterAway& e) { with(e.node, [](Voter& voter) { voter.connected = false; }); },
@@ -141,7 +141,7 @@ void Elected::left(const VoterLeft& event) {
 }
 
 void Elected::hear_undecided(Voter& voter) {
-  if (voter.has_voice) {
+  if (voter.is_voter) {
     term_.voters.set_stance(voter, Stance::kUndecided);
     actions_.push_back(AwaitVote{voter.id});
   }

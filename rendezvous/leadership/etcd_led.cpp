@@ -25,8 +25,8 @@ LeadershipActions EtcdLed::step(const LeadershipEvent& event, TimePoint now) {
   };
   match(
       event, [&](const VoterJoined& e) { joined(e, now); }, [&](const VoterLeft& e) { left(e); },
-      [&](const VoiceGiven& e) {
-        with(e.node, [&](Voter& node) { term_.nodes.give_voice(node); });
+      [&](const BecameVoter& e) {
+        with(e.node, [&](Voter& node) { term_.nodes.make_voter(node); });
       },
       [&](const VoterAway& e) { with(e.node, [](Voter& node) { node.connected = false; }); },
       [&](const VoterBeat& e) {
@@ -66,7 +66,7 @@ void EtcdLed::joined(const VoterJoined& event, TimePoint now) {
   if (event.resumed) return;
   if (may_follow(kept)) return admit(kept);
   term_.nodes.set_stance(kept, Stance::kUndecided);
-  if (kept.has_voice) actions_.push_back(AwaitVote{kept.id});
+  if (kept.is_voter) actions_.push_back(AwaitVote{kept.id});
   actions_.push_back(TellVoter{kept.id, Candidate{term_.nodes.undecided()}});
 }
 

@@ -21,7 +21,7 @@ bool was_member(const Voter& voter, const JointQuorum& quorum) {
 bool leader_is_dead(const VoterTable& voters, const JointQuorum& quorum) {
   bool all = true;
   voters.for_each([&](const Voter& voter) {
-    const bool counts = voter.has_voice && !voter.witness && was_member(voter, quorum);
+    const bool counts = voter.is_voter && !voter.witness && was_member(voter, quorum);
     if (counts && !voter.state.leader_dead) all = false;
   });
   return all;

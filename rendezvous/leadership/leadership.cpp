@@ -14,7 +14,7 @@ Voter voter_of(const VoterJoined& event) {
           .counters = event.counters,
           .standby = event.standby,
           .witness = event.witness,
-          .has_voice = event.has_voice};
+          .is_voter = event.is_voter};
 }
 
 std::optional<Redirect> redirect_to(const Leader& followed, const Join& join) {

@@ -36,11 +36,11 @@ struct VoterJoined {      // it has joined, or joined again
   JobCounters counters;
   std::string standby;    // where its agent would coordinate, as HOST:PORT; "": nowhere
   bool witness = false;
-  bool has_voice = true;  // false: another agent may have its place
+  bool is_voter = true;   // false: another agent may have its place
   bool resumed = false;   // its workers go on
 };
 struct VoterLeft { NodeId node; bool in_order = false; };  // with its vote, or lost
-struct VoiceGiven { NodeId node; };                       // nobody else can have its place any more
+struct BecameVoter { NodeId node; };                      // its place is certain now
 struct VoterAway { NodeId node; };                       // it is cut off, and may come back
 struct VoterBeat { NodeId node; Beat beat; };
 struct VoterAware { NodeId node; };                      // it has obeyed the round that began last
@@ -83,7 +83,7 @@ struct RoundWanted {                                     // enough nodes are rea
 struct JobEnded { EndJob verdict; };                     // or is about to
 struct Passed { RoundView view; };                       // after each event, or for next_tick()
 using LeadershipEvent =
-    std::variant<VoterJoined, VoterLeft, VoiceGiven, VoterAway, VoterBeat, VoterAware, VoterVoted, WitnessAnswered,
+    std::variant<VoterJoined, VoterLeft, BecameVoter, VoterAway, VoterBeat, VoterAware, VoterVoted, WitnessAnswered,
                  HigherEpoch, AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld, MembersWritten,
                  MembersExpired, VerdictPublished, GatheringBegun, RoundWanted, JobEnded, Passed>;
 

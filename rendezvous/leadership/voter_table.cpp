@@ -36,9 +36,9 @@ void VoterTable::set_stance(Voter& voter, Stance stance) {
   count(voter, 1);
 }
 
-void VoterTable::give_voice(Voter& voter) {
+void VoterTable::make_voter(Voter& voter) {
   count(voter, -1);
-  voter.has_voice = true;
+  voter.is_voter = true;
   count(voter, 1);
 }
 
@@ -52,7 +52,7 @@ bool VoterTable::can_be_probed(const NodeId& id) const {
 }
 
 void VoterTable::count(const Voter& voter, int by) {
-  if (!voter.has_voice) return;
+  if (!voter.is_voter) return;
   if (voter.stance == Stance::kUndecided)
     undecided_ += by;
   else

@@ -24,7 +24,7 @@ struct Voter {
   JobCounters counters;  // as its Join has told
   std::string standby;   // where its agent would coordinate, as HOST:PORT; "": nowhere
   bool witness = false;
-  bool has_voice = true;  // false: perhaps another agent of a node that counts already
+  bool is_voter = true;   // false: perhaps another agent of a node that counts already
   bool connected = true;  // false: its connection has ended, and it may come back
   Stance stance = Stance::kFollows;
   TimePoint confirmed;       // when something was said to it that it is known to have heard
@@ -33,7 +33,7 @@ struct Voter {
   bool aware = true;         // it is known to know of the proposed configuration
   int rank = -1;             // in the round that runs; -1: it is none of its nodes
 
-  bool follows() const { return has_voice && stance == Stance::kFollows; }
+  bool follows() const { return is_voter && stance == Stance::kFollows; }
 };
 
 class VoterTable {
@@ -46,7 +46,7 @@ class VoterTable {
   const Voter* find(const NodeId& id) const;
 
   void set_stance(Voter& voter, Stance stance);
-  void give_voice(Voter& voter);
+  void make_voter(Voter& voter);
 
   /// Whether the connections of all of them are whole.
   bool all_connected() const;
@@ -55,7 +55,7 @@ class VoterTable {
 
   bool empty() const { return voters_.empty(); }
   std::size_t size() const { return voters_.size(); }
-  /// How many of those with a voice are undecided; how many nodes follow, and how many witnesses.
+  /// How many voters are undecided; how many nodes follow, and how many witnesses.
   int undecided() const { return undecided_; }
   int nodes_following() const { return nodes_following_; }
   int witnesses_following() const { return witnesses_following_; }

@@ -316,7 +316,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   if (rounds_.runs() && phase == Phase::kRunning)
     rounds_.stop({last_loss_, std::max(now_ - since, Clock::duration{0})}, now_);
   if (heir == nullptr) return;
-  lead(VoiceGiven{heir->id()});
+  lead(BecameVoter{heir->id()});
   members_.nodes().set_phase(*heir, Phase::kReady);
   history_.judge(members_.nodes(), *heir);
   welcome(*heir);

@@ -8,7 +8,7 @@ VoterJoined voter_joined(const Roster::Node& node, bool resumed) {
           .counters = node.join.counters,
           .standby = standby_endpoint(node),
           .witness = node.join.witness,
-          .has_voice = node.phase() != Roster::Phase::kContending,
+          .is_voter = node.phase() != Roster::Phase::kContending,
           .resumed = resumed};
 }
 

@@ -58,10 +58,10 @@ TEST_CASE_METHOD(BallotFixture, "votes are counted that were given for the last 
   CHECK(ballot_.granted().committed == 1);
 }
 
-TEST_CASE_METHOD(BallotFixture, "a voter without a voice has no vote, and is not here") {
+TEST_CASE_METHOD(BallotFixture, "an agent that is no voter yet has no vote, and is not here") {
   voters_.put([this] {
     Voter voter = *voters_.find("b");
-    voter.has_voice = false;
+    voter.is_voter = false;
     return voter;
   }());
   ballot_.raise(1);

@@ -73,9 +73,9 @@ TEST_CASE_METHOD(FormerLeaderFixture, "who is no node of a round has no leader t
   voters_.put(newcomer("new"));
   voters_.put(voting_witness(4, 4));
   Voter& twin = voters_.put(member("twin", 1, 4));
-  twin.has_voice = false;
+  twin.is_voter = false;
   CHECK(is_over());
-  twin.has_voice = true;
+  twin.is_voter = true;
   CHECK_FALSE(is_over());
 }
 

@@ -24,16 +24,16 @@ TEST_CASE("nodes and witnesses that follow are counted apart, and the undecided"
   CHECK(voters.undecided() == 1);
 }
 
-TEST_CASE("who has no voice counts nowhere until he has one") {
+TEST_CASE("an agent that is no voter counts nowhere until it becomes one") {
   VoterTable voters;
-  voters.put({.id = "a", .has_voice = false});
-  voters.put({.id = "b", .has_voice = false, .stance = Stance::kUndecided});
+  voters.put({.id = "a", .is_voter = false});
+  voters.put({.id = "b", .is_voter = false, .stance = Stance::kUndecided});
   CHECK(voters.nodes_following() == 0);
   CHECK(voters.undecided() == 0);
   CHECK_FALSE(voters.find("a")->follows());
 
-  voters.give_voice(*voters.find("a"));
-  voters.give_voice(*voters.find("b"));
+  voters.make_voter(*voters.find("a"));
+  voters.make_voter(*voters.find("b"));
   CHECK(voters.nodes_following() == 1);
   CHECK(voters.undecided() == 1);
   CHECK(voters.find("a")->follows());
