@@ -31,7 +31,7 @@ bool uses_log_folder(const LogSpec& logs) {
   return !logs.no_files && (!logs.directory.empty() || wants_log_files(logs));
 }
 
-CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id) {
+CoordinatorRules coordinator_rules(const LaunchSpec& spec, const std::string& run_id) {
   std::vector<std::string> places;
   for (const Endpoint& place : spec.meeting.places) places.push_back(text_of(place));
   return {.run_id = run_id,
@@ -58,7 +58,7 @@ Standby standby_of(const LaunchSpec& spec) {
 }
 
 JobTerms terms_of(const LaunchSpec& spec) {
-  return terms_of(round_rules(spec, spec.meeting.run_id));
+  return terms_of(coordinator_rules(spec, spec.meeting.run_id));
 }
 
 }  // namespace ddprun

@@ -178,7 +178,7 @@ struct RunFacts {
 Standby standby_of(const LaunchSpec& spec);
 
 /// The rules of the job's coordinator, were it to run here.
-CoordinatorRules round_rules(const LaunchSpec& spec, const std::string& run_id);
+CoordinatorRules coordinator_rules(const LaunchSpec& spec, const std::string& run_id);
 
 /// What this node announces of the job when it joins.
 JobTerms terms_of(const LaunchSpec& spec);

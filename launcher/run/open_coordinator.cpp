@@ -80,7 +80,7 @@ struct Means {
 Result<RunCoordinator> serve(const Means& means, const LaunchSpec& spec, const std::string& run_id,
                              const Addresses& resolved) {
   const asio::ip::address listening = listening_address(means.io, spec.meeting, resolved);
-  CoordinatorRules rules = round_rules(spec, run_id);
+  CoordinatorRules rules = coordinator_rules(spec, run_id);
   if (spec.meeting.coordinator.host == "127.0.0.1" && listening.is_v6())
     rules.master_addr = listening.to_string();
   if (!spec.meeting.places.empty()) rules.begins = LeadershipRules::Begins::kAsking;
@@ -144,7 +144,7 @@ std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving,
                                      const std::shared_ptr<NodeMemory>& memory,
                                      const LaunchSpec& spec, const std::string& run_id,
                                      const StandbyPlace& place) {
-  CoordinatorRules rules = round_rules(spec, run_id);
+  CoordinatorRules rules = coordinator_rules(spec, run_id);
   rules.begins = LeadershipRules::Begins::kStandingBy;
   rules.master_addr.clear();  // nodes reach the store where they reach the coordinator
   auto server = Server::listen(serving, rules, place.address, place.port);

@@ -64,7 +64,7 @@ void check_terms(Checker& checker, const JobTerms& terms) {
       .number("hang_timeout_ms", terms.hang_timeout_ms, kHangTimeoutOff, kTimeoutMsMax);
 }
 
-void check_standing(Checker& checker, const VoterState& voter) {
+void check_voter(Checker& checker, const VoterState& voter) {
   for (const Configuration& known : {voter.proposed, voter.committed})
     checker.number("a round's epoch", known.version.epoch, 0, kCountMax)
         .number("a round", known.version.round, 0, kCountMax)
@@ -102,7 +102,7 @@ Result<void> check(const Join& join) {
   // witness goes by no terms.
   const bool all_count = join.terms.restarts.counted == CountedRestarts::kAll && !join.witness;
   const std::int64_t attempt_max = all_count ? std::int64_t{join.terms.restarts_max} + 1 : kIntMax;
-  check_standing(checker, join.voter);
+  check_voter(checker, join.voter);
   checker.number("the last round", join.counters.round, 0, kCountMax)
       .number("the last attempt", join.counters.attempt, 0, std::min(attempt_max, kIntMax));
   return checker.result();

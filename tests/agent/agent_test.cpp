@@ -26,7 +26,7 @@ class AgentFixture {
   void workers_run(const std::string& script) { spec_.arguments = {"sh", "-c", script}; }
 
   void begin() {
-    auto server = Server::listen(loop_.executor(), round_rules(spec_, node_.run.run_id),
+    auto server = Server::listen(loop_.executor(), coordinator_rules(spec_, node_.run.run_id),
                                  asio::ip::address_v4::loopback(), 0);
     REQUIRE(server.has_value());
     server_ = std::move(*server);
