@@ -50,23 +50,24 @@ Error refused(const std::string& what) {
 }  // namespace
 
 Result<std::shared_ptr<LogPump>> LogPump::open(const asio::any_io_executor& executor,
-                                               Console& console, StreamPlan plan, Voice voice,
+                                               Console& console, StreamPlan plan,
+                                               FoldTarget fold_target,
                                                std::shared_ptr<LogWriter> writer) {
   if (!plan.has_files())
     writer = nullptr;
   else if (!writer)
     writer = LogWriter::make(executor);
   std::shared_ptr<LogPump> pump{
-      new LogPump{executor, console, std::move(plan), std::move(voice), std::move(writer)}};
+      new LogPump{executor, console, std::move(plan), std::move(fold_target), std::move(writer)}};
   if (const Result<void> connected = pump->connect(); !connected) return connected.error();
   return pump;
 }
 
 LogPump::LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan,
-                 Voice voice, std::shared_ptr<LogWriter> writer)
+                 FoldTarget fold_target, std::shared_ptr<LogWriter> writer)
     : console_{console},
       plan_{std::move(plan)},
-      voice_{std::move(voice)},
+      fold_target_{std::move(fold_target)},
       source_{executor},
       writer_{std::move(writer)},
       idle_{executor, asio::steady_timer::time_point::max()} {}
@@ -138,7 +139,7 @@ asio::awaitable<void> LogPump::pump() {
   for (;;) {
     if (file_ || filtered_) co_await writer_->writable();
     if (waits_for_console()) co_await console_.writable();
-    if (voice_.output) co_await voice_.output->writable(voice_.rank);
+    if (fold_target_.output) co_await fold_target_.output->writable(fold_target_.rank);
     if (!source_.is_open()) co_return;
     const auto [error] = co_await source_.async_wait(asio::posix::stream_descriptor::wait_read,
                                                      asio::as_tuple(asio::use_awaitable));
@@ -169,7 +170,8 @@ void LogPump::pass_on(const std::string& text) {
 }
 
 void LogPump::show(const std::string& text) {
-  if (voice_.output) return voice_.output->say(voice_.rank, voice_.err, text, stamp_);
+  if (fold_target_.output)
+    return fold_target_.output->say(fold_target_.rank, fold_target_.err, text, stamp_);
   if (!waits_for_console() && !console_.takes_more())
     return console_.leave_out(static_cast<std::size_t>(std::ranges::count(text, '\n')));
   if (plan_.prefix.empty())
@@ -180,7 +182,7 @@ void LogPump::show(const std::string& text) {
 
 LogPump::ReadResult LogPump::read_some() {
   static std::array<char, kReadBytes> buffer;  // one event loop thread, used up before it returns
-  const std::size_t most = voice_.output ? kFoldedReadBytes : buffer.size();
+  const std::size_t most = fold_target_.output ? kFoldedReadBytes : buffer.size();
   const ssize_t n = ::read(source_.native_handle(), buffer.data(), most);
   if (n == 0) return ReadResult::kEnd;
   if (n < 0) return errno == EAGAIN || errno == EINTR ? ReadResult::kNothingNow : ReadResult::kEnd;
@@ -200,9 +202,9 @@ LogPump::ReadResult LogPump::read_some() {
   return ReadResult::kData;
 }
 
-void LogPump::speak_as(std::string prefix, Voice voice) {
+void LogPump::retarget(std::string prefix, FoldTarget fold_target) {
   plan_.prefix = std::move(prefix);
-  voice_ = std::move(voice);
+  fold_target_ = std::move(fold_target);
 }
 
 void LogPump::drain() {

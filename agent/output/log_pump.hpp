@@ -22,8 +22,8 @@
 
 namespace ddprun {
 
-/// In whose name a pump passes lines on where equal ones of several workers are shown once.
-struct Voice {
+/// Where a pump passes lines on if equal ones of several workers are shown once, and from whom.
+struct FoldTarget {
   std::shared_ptr<FoldedOutput> output;  // null: lines are shown as they come
   int rank = 0;
   bool err = false;
@@ -35,7 +35,8 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// writes these; null: it has one of its own. Where they hang, it goes on without them. Errors:
   /// kUnavailable, when the system refuses a pipe, a terminal or a file.
   static Result<std::shared_ptr<LogPump>> open(const asio::any_io_executor& executor,
-                                               Console& console, StreamPlan plan, Voice voice = {},
+                                               Console& console, StreamPlan plan,
+                                               FoldTarget fold_target = {},
                                                std::shared_ptr<LogWriter> writer = nullptr);
   ~LogPump();
 
@@ -46,9 +47,8 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   /// Begins to pump; call it when the worker has its end.
   void start();
 
-  /// What comes from now on has that before its lines, and is passed on in that name: the worker
-  /// has another rank.
-  void speak_as(std::string prefix, Voice voice);
+  /// What comes from now on has that prefix and target: the worker has another rank.
+  void retarget(std::string prefix, FoldTarget fold_target);
 
   /// Reads all that has been written so far, and passes it on including an unfinished line. Called
   /// when the worker has ended, so that every byte is out before anybody speaks of its end.
@@ -78,8 +78,8 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   StreamEnd stream_end() const;
 
  private:
-  LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan, Voice voice,
-          std::shared_ptr<LogWriter> writer);
+  LogPump(const asio::any_io_executor& executor, Console& console, StreamPlan plan,
+          FoldTarget fold_target, std::shared_ptr<LogWriter> writer);
 
   Result<void> connect();
   Result<void> open_files();
@@ -97,7 +97,7 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
 
   Console& console_;
   StreamPlan plan_;
-  Voice voice_;
+  FoldTarget fold_target_;
   asio::posix::stream_descriptor source_;  // not open when the worker writes to the file itself
   Descriptor worker_end_;
   std::shared_ptr<LogWriter> writer_;  // null: there are no files

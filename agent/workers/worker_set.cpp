@@ -167,24 +167,25 @@ void WorkerSet::make_folded_output() {
     if (worker->ended()) continue;
     OutputPlan plan = plan_output(spec_, round_, node_, worker->local_rank);
     const int rank = rank_of(round_, worker->local_rank);
-    const auto voice = [&](const StreamPlan& stream, bool err) {
-      return stream.folded ? Voice{folded_, rank, err} : Voice{};
+    const auto fold_target = [&](const StreamPlan& stream, bool err) {
+      return stream.folded ? FoldTarget{folded_, rank, err} : FoldTarget{};
     };
-    worker->out->speak_as(plan.out.prefix, voice(plan.out, false));
-    worker->err->speak_as(plan.err.prefix, voice(plan.err, true));
+    worker->out->retarget(plan.out.prefix, fold_target(plan.out, false));
+    worker->err->retarget(plan.err.prefix, fold_target(plan.err, true));
     announce({worker->local_rank, worker->out, worker->err}, worker->process.pid());
   }
 }
 
 Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
   OutputPlan plan = plan_output(spec_, round_, node_, local_rank);
-  const auto voice = [&](const StreamPlan& stream, bool err) {
-    return stream.folded ? Voice{folded_, rank_of(round_, local_rank), err} : Voice{};
+  const auto fold_target = [&](const StreamPlan& stream, bool err) {
+    return stream.folded ? FoldTarget{folded_, rank_of(round_, local_rank), err} : FoldTarget{};
   };
-  const Voice out_voice = voice(plan.out, false), err_voice = voice(plan.err, true);
-  auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out), out_voice, files_);
+  const FoldTarget out_target = fold_target(plan.out, false),
+                   err_target = fold_target(plan.err, true);
+  auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out), out_target, files_);
   if (!out) return out.error();
-  auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err), err_voice, files_);
+  auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err), err_target, files_);
   if (!err) return err.error();
   return NewWorker{local_rank, std::move(*out), std::move(*err)};
 }

@@ -33,8 +33,8 @@ struct Screen {
 /// One stream of a worker. The test is the worker.
 class Stream {
  public:
-  Stream(EventLoop& loop, Screen& screen, StreamPlan plan, Voice voice = {}) {
-    auto opened = LogPump::open(loop.executor(), screen.console, std::move(plan), std::move(voice));
+  Stream(EventLoop& loop, Screen& screen, StreamPlan plan, FoldTarget to = {}) {
+    auto opened = LogPump::open(loop.executor(), screen.console, std::move(plan), std::move(to));
     if (!opened) FAIL(opened.error().message);
     pump = *opened;
     worker_ = fcntl(pump->worker_end(), F_DUPFD_CLOEXEC, 0);
