@@ -165,8 +165,8 @@ void AgentMachine::joined(const Joined& answer, TimePoint now) {
     // It is in its round as before, for as long as its lease was, until an answer to a beat makes
     // that longer.
     if (!followed) agent_.warn("the coordinator is there again: the workers go on");
-    if (workers_.fence()) agent_.contact->keep_lease(*workers_.fence());
-    workers_.set_fence(std::nullopt);
+    if (workers_.dead_by()) agent_.contact->keep_lease(*workers_.dead_by());
+    workers_.set_dead_by(std::nullopt);
     workers_.tell_again();
     if (!followed) progress_.tell_again();
   }

@@ -87,8 +87,8 @@ bool CoordinatorSearch::joined(const Joined& answer) {
 
 /// The contact with the coordinator is over.
 void CoordinatorSearch::part(TimePoint now) {
-  if (const auto ends = lease_ends(agent_, workers_)) workers_.set_fence(*ends);
-  if (!workers_.fence() && agent_.follower.knows_a_round()) workers_.set_fence(now);
+  if (const auto ends = lease_ends(agent_, workers_)) workers_.set_dead_by(*ends);
+  if (!workers_.dead_by() && agent_.follower.knows_a_round()) workers_.set_dead_by(now);
   agent_.follower.part(agent_.rules.heartbeat_timeout);
   agent_.contact.reset();
   workers_.hurry(now);
@@ -131,7 +131,7 @@ CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& rea
 CoordinatorSearch::End CoordinatorSearch::unreachable(const CoordinatorUnreachable& event,
                                                       TimePoint now) {
   if (aim_ == Aim::kResume) {
-    const bool had_not_lost_it = workers_.fence() && now < *workers_.fence();
+    const bool had_not_lost_it = workers_.dead_by() && now < *workers_.dead_by();
     if (event.refused)  // one that does not answer may be cut off, with its workers alive
       agent_.follower.find_leader_gone(agent_.follower.knows_a_round() && had_not_lost_it);
     return stop_workers(event.reason, now);
@@ -255,7 +255,7 @@ CoordinatorSearch::End CoordinatorSearch::resume(TimePoint now) {
   aim_ = Aim::kResume;
   const bool is_server = !agent_.follower.knows_a_round();
   const auto reserve = kServerReserve.of(agent_.rules.heartbeat_timeout);
-  const auto time = std::max(time_left(*workers_.fence() - reserve, now), milliseconds{1});
+  const auto time = std::max(time_left(*workers_.dead_by() - reserve, now), milliseconds{1});
   const std::string& leader = agent_.follower.state().leader;
   const std::string place = is_server ? server_ : leader == agent_.rules.endpoint ? "" : leader;
   reach({place, {time, is_server ? time : milliseconds{0}, time}}, now);

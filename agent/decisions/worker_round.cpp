@@ -98,7 +98,7 @@ void WorkerRound::start(const StartRound& order) {
   number_ = order.round;
   alive_ = agent_.rules.workers;
   failed_.reset();
-  fence_.reset();
+  dead_by_.reset();
   keeps_ = false;
   stays_ = Stays::kUnknown;
   staying_.begin_round(order.round, seats_in(order.vacant, agent_.rules.workers), order.world_size);
@@ -284,12 +284,12 @@ std::optional<TimePoint> lease_ends(const AgentState& agent, const WorkerRound& 
 bool may_outlive_connection(const AgentState& agent, const WorkerRound& round, TimePoint now) {
   const bool may_return =
       agent.follower.knows_a_round() || (agent.keeps_workers && agent.rules.rejoin);
-  return round.fence() && may_return && now < *round.fence();
+  return round.dead_by() && may_return && now < *round.dead_by();
 }
 
 void WorkerRound::hurry(TimePoint now) {
-  if (!has_time(*this) || !fence_) return;
-  grace_->ends = std::min(grace_->ends, *fence_);
+  if (!has_time(*this) || !dead_by_) return;
+  grace_->ends = std::min(grace_->ends, *dead_by_);
   check_grace(now);
 }
 

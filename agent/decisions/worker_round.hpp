@@ -80,10 +80,10 @@ class WorkerRound {
   /// Does what is due by now: reports workers that take their time, or kills them.
   void check_grace(TimePoint now);
 
-  /// Others may begin a round then, so nothing of this one may be alive.
-  void set_fence(std::optional<TimePoint> fence) { fence_ = fence; }
-  std::optional<TimePoint> fence() const { return fence_; }
-  /// Workers that are being stopped have no more time than the fence leaves them.
+  /// Other nodes may begin a round at that time, so nothing of this one may be alive by then.
+  void set_dead_by(std::optional<TimePoint> dead_by) { dead_by_ = dead_by; }
+  std::optional<TimePoint> dead_by() const { return dead_by_; }
+  /// Workers that are being stopped must be dead by that time.
   void hurry(TimePoint now);
 
   /// Tells of the round what the last connection may have lost.
@@ -110,7 +110,7 @@ class WorkerRound {
   RoundOutcome outcome_;
   std::optional<WorkerFailed> failed_;  // the failure that was reported
   std::optional<Grace> grace_;          // for the workers to end
-  std::optional<TimePoint> fence_;
+  std::optional<TimePoint> dead_by_;
 };
 
 /// What the workers were asked last; nullopt: nothing.
