@@ -164,7 +164,8 @@ begin_setup() {
 }
 finish_setup() { [ -z "${step_pid[PyTorch]:-}" ] || finish PyTorch; }
 
-# configure PRESET [CMAKE ARGUMENTS...]: as CMakePresets.json says, with what the user's variables and setup have chosen.
+# configure PRESET [CMAKE ARGUMENTS...]: as CMakePresets.json says, with what setup and the user's variables have
+# chosen.
 configure() {
   local chosen=(-DDDPRUN_SDK="$sdk" "-DDDPRUN_TORCH_ENV=$DDPRUN_TORCH_ENV" "-DDDPRUN_CUDA_HEADERS=$cuda_headers")
   # One that a build remembers may be gone, and the variable is the user's.
