@@ -1,5 +1,7 @@
 #include "launcher/doctor/bench/measurements.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "launcher/doctor/bench/measurements_json.hpp"
 #include "tests/support/catch.hpp"
 
