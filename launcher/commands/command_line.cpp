@@ -1,5 +1,7 @@
 #include "launcher/commands/command_line.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -112,7 +114,11 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
   const Settings& settings = parsed->settings;
   const bool has_commands = !stands_in_for_torchrun(program);
   const auto commands = has_commands ? command_help() : std::vector<HelpGroup>{};
-  if (settings.on("help")) return CommandLine{JustPrint{help_text(commands)}};
+  if (settings.on("help")) {
+    const auto end_of_options = arguments.end() - std::ssize(parsed->script);
+    const bool brief = std::find(arguments.begin(), end_of_options, "-h") != end_of_options;
+    return CommandLine{JustPrint{brief ? brief_help_text(commands) : help_text(commands)}};
+  }
   if (settings.on("version")) return CommandLine{JustPrint{version_text()}};
   if (settings.on("man")) return CommandLine{JustPrint{man_page()}};
   for (const char* option : {"completion", "print-completion"})

@@ -87,6 +87,19 @@ HelpEntry entry_of(const Option& option) {
           std::string{option.help} + choices_text(option)};
 }
 
+/// What both helps begin with.
+std::string head_text(const std::vector<HelpGroup>& commands) {
+  return kHead + fmt::format("Usage: {}\n", kUsageLine) +
+         (commands.empty() ? "" : "       ddprun COMMAND [ARGUMENTS...]\n");
+}
+
+/// The names of a group's commands, in a paragraph.
+std::string names_text(const HelpGroup& group) {
+  std::vector<std::string_view> names;
+  for (const HelpEntry& entry : group.entries) names.push_back(entry.word);
+  return "\n" + wrapped(fmt::format("{}: {}", group.title, fmt::join(names, ", ")), 0);
+}
+
 }  // namespace
 
 std::string command_help_text(const CommandHelp& command) {
@@ -100,8 +113,7 @@ std::string command_help_text(const CommandHelp& command) {
 }
 
 std::string help_text(const std::vector<HelpGroup>& commands) {
-  std::string out = kHead + fmt::format("Usage: {}\n", kUsageLine);
-  if (!commands.empty()) out += "       ddprun COMMAND [ARGUMENTS...]\n";
+  std::string out = head_text(commands);
   for (const HelpGroup& group : commands) out += group_text(group, text_column(commands));
   if (!commands.empty())
     out += "\n`ddprun COMMAND --help` has more on each. The options for a SCRIPT:\n";
@@ -114,6 +126,15 @@ std::string help_text(const std::vector<HelpGroup>& commands) {
     group.entries.push_back(entry_of(option));
   }
   return out + group_text(group, kTextColumnMax) + kExamples;
+}
+
+std::string brief_help_text(const std::vector<HelpGroup>& commands) {
+  HelpGroup first{"The options that most jobs need", {}};
+  for (const Option& option : options())
+    if (option.day_one) first.entries.push_back(entry_of(option));
+  std::string out = head_text(commands) + group_text(first, kTextColumnMax);
+  for (const HelpGroup& group : commands) out += names_text(group);
+  return out + "\n--help shows all options, what each command does, and examples.\n";
 }
 
 }  // namespace ddprun

@@ -1,5 +1,5 @@
-// The text that `ddprun --help` prints: commands, options and examples, for a terminal of 80
-// columns. Pure.
+// The texts that `ddprun --help` and `ddprun -h` print: commands, options and examples, for a
+// terminal of 80 columns. Pure.
 #pragma once
 
 #include <string>
@@ -35,5 +35,9 @@ std::string command_help_text(const CommandHelp& command);
 /// Returns the whole text of `ddprun --help`. `commands` come first, because nobody finds them
 /// otherwise.
 std::string help_text(const std::vector<HelpGroup>& commands);
+
+/// Returns the text of `ddprun -h`, which fits on a screen: the options of the first day, and the
+/// names of the commands.
+std::string brief_help_text(const std::vector<HelpGroup>& commands);
 
 }  // namespace ddprun

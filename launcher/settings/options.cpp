@@ -11,18 +11,18 @@ using enum OptionGroup;
 
 // clang-format off
 constexpr Option kOptions[] = {
-    {.name = "nproc-per-node", .value = "N", .fallback = "1", .group = kSize, .help = "workers on this node: a number, auto, gpu or cpu"},
-    {.name = "nnodes", .value = "N|MIN:MAX", .fallback = "1:1", .group = kSize, .help = "number of nodes, or MIN:MAX for a job that goes on with fewer"},
+    {.name = "nproc-per-node", .value = "N", .fallback = "1", .group = kSize, .help = "workers on this node: a number, auto, gpu or cpu", .day_one = true},
+    {.name = "nnodes", .value = "N|MIN:MAX", .fallback = "1:1", .group = kSize, .help = "number of nodes, or MIN:MAX for a job that goes on with fewer", .day_one = true},
     {.name = "standalone", .group = kSize, .help = "a job of this node alone, with a free port and a new run id"},
 
-    {.name = "module", .letter = 'm', .group = kProgram, .help = "SCRIPT is a Python module, as in python -m"},
-    {.name = "no-python", .group = kProgram, .help = "SCRIPT is any program"},
+    {.name = "module", .letter = 'm', .group = kProgram, .help = "SCRIPT is a Python module, as in python -m", .day_one = true},
+    {.name = "no-python", .group = kProgram, .help = "SCRIPT is any program", .day_one = true},
     {.name = "run-path", .group = kProgram, .help = "SCRIPT is a Python script, whatever -m and --no-python say"},
     {.name = "use-env", .group = kProgram, .help = "with `ddprun launch`: do not pass --local-rank to the script", .from_environment = false},
 
     {.name = "rdzv-id", .value = "ID", .fallback = "none", .group = kNodes, .help = "name of the job (TORCHELASTIC_RUN_ID); \"\": a new random one"},
     {.name = "rdzv-backend", .value = "NAME", .fallback = "static", .group = kNodes, .help = "static: ranks by --node-rank; c10d: in the order in which nodes join; etcd: the same, and an etcd elects the coordinator", .choices = "static c10d etcd etcd-v2"},
-    {.name = "rdzv-endpoint", .value = "HOST[:PORT],...", .group = kNodes, .help = "where nodes meet; port 0: any free one; with several, the first starts the job, and the others are fallbacks; etcd: its members"},
+    {.name = "rdzv-endpoint", .value = "HOST[:PORT],...", .group = kNodes, .help = "where nodes meet; port 0: any free one; with several, the first starts the job, and the others are fallbacks; etcd: its members", .day_one = true},
     {.name = "rdzv-conf", .value = "K=V,...", .group = kNodes, .help = "times: join_timeout, last_call_timeout, ..."},
     {.name = "node-rank", .value = "N", .fallback = "0", .group = kNodes, .help = "this node's rank (static)"},
     {.name = "master-addr", .value = "HOST", .fallback = "127.0.0.1", .group = kNodes, .help = "address of the first node (static)"},
@@ -33,7 +33,7 @@ constexpr Option kOptions[] = {
     {.name = "no-cluster", .group = kNodes, .help = "ignore the variables of Slurm, Flux, PBS, LSF, MPI, SageMaker and Kubernetes", .own = true},
     {.name = "no-slurm", .group = kNodes, .help = "the same as --no-cluster", .own = true},
 
-    {.name = "hosts", .value = "HOST[:N],...", .group = kHosts, .help = "run the job on these hosts, with N workers each; started from here by ssh", .own = true},
+    {.name = "hosts", .value = "HOST[:N],...", .group = kHosts, .help = "run the job on these hosts, with N workers each; started from here by ssh", .own = true, .day_one = true},
     {.name = "hostfile", .value = "FILE", .group = kHosts, .help = "hosts from a file, one a line: `h1 slots=4` or `h1:4`", .own = true},
     {.name = "export", .letter = 'x', .value = "NAME[=VALUE]", .group = kHosts, .help = "pass a variable on to the hosts; may be repeated", .from_environment = false, .own = true},
     {.name = "ssh-cmd", .value = "COMMAND", .fallback = "ssh", .group = kHosts, .help = "the command that runs another one on a host, with its options", .own = true},
@@ -47,9 +47,9 @@ constexpr Option kOptions[] = {
     {.name = "pty", .group = kWorkers, .help = "give workers a terminal even if ddprun has none", .own = true},
     {.name = "no-pty", .group = kWorkers, .help = "never give workers a terminal", .own = true},
 
-    {.name = "log-dir", .value = "DIR", .group = kOutput, .help = "write log files to DIR/<run id>_<random>/attempt_<n>/<local rank>/"},
+    {.name = "log-dir", .value = "DIR", .group = kOutput, .help = "write log files to DIR/<run id>_<random>/attempt_<n>/<local rank>/", .day_one = true},
     {.name = "redirects", .letter = 'r', .value = "STREAMS", .fallback = "0", .group = kOutput, .help = "streams that go to files only: 0 none, 1 stdout, 2 stderr, 3 both; 0:3,1:2 by local rank"},
-    {.name = "tee", .letter = 't', .value = "STREAMS", .fallback = "0", .group = kOutput, .help = "streams that go to files, and with a prefix to the terminal"},
+    {.name = "tee", .letter = 't', .value = "STREAMS", .fallback = "0", .group = kOutput, .help = "streams that go to files, and with a prefix to the terminal", .day_one = true},
     {.name = "log-line-prefix-template", .value = "TEXT", .group = kOutput, .help = "prefix of tee'd lines, with ${role_name}, ${local_rank}, ${rank}, ${hostname}; by default [${role_name}${local_rank}]:", .also = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"},
     {.name = "log-timestamps", .group = kOutput, .help = "prefix each line in files and tee'd output with the time", .own = true},
     {.name = "log-rotate", .value = "SIZE:COUNT", .group = kOutput, .help = "keep at most COUNT log files of SIZE for each worker and stream (100M:5)", .own = true},
@@ -63,7 +63,7 @@ constexpr Option kOptions[] = {
     {.name = "report-file", .value = "FILE", .group = kFailure, .help = "write why the job ended to FILE, as JSON; with --log-dir it is report.json there", .own = true},
     {.name = "no-torchrun-block", .group = kFailure, .help = "do not write torchrun's lines on a failure (Root Cause ...) before the report; on a terminal they are never written", .own = true},
     {.name = "no-run-record", .group = kFailure, .help = "with --log-dir: keep no record of the last good run, from which the report of a failure tells what has changed", .own = true},
-    {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "how often the workers may be restarted after a failure; 3/1h: at most 3 within an hour; 3@progress: at most 3 in a row without a further step"},
+    {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "how often the workers may be restarted after a failure; 3/1h: at most 3 within an hour; 3@progress: at most 3 in a row without a further step", .day_one = true},
     {.name = "restart-delay", .value = "FIRST[:MAX]", .fallback = "0", .group = kFailure, .help = "pause before a restart, in seconds or as 5m; with MAX it doubles with each restart that gains no step (0:60)", .own = true},
     {.name = "same-failure-limit", .value = "N", .group = kFailure, .help = "end the job when it fails N times with the same cause and gains no step between", .own = true},
     {.name = "node-history", .value = "DIR", .group = kFailure, .help = "keep in DIR, which all nodes share, which of them caused failures, for this job and later ones; `ddprun nodes` shows them", .own = true},
@@ -87,12 +87,12 @@ constexpr Option kOptions[] = {
     {.name = "event-log-handler", .value = "NAME", .fallback = "null", .group = kIgnored, .help = "LOGLEVEL=INFO shows events", .choices = "null console dynamic_rendezvous"},
     {.name = "logs-specs", .value = "NAME", .fallback = "default", .group = kIgnored, .help = "a Python plug-in"},
 
-    {.name = "dry-run", .group = kHelp, .help = "print each worker's environment and command, and start nothing", .from_environment = false, .own = true},
+    {.name = "dry-run", .group = kHelp, .help = "print each worker's environment and command, and start nothing", .from_environment = false, .own = true, .day_one = true},
     {.name = "completion", .value = "SHELL", .group = kHelp, .help = "print the completion script for a shell", .choices = "bash zsh fish tcsh", .from_environment = false, .own = true},
     {.name = "print-completion", .value = "SHELL", .group = kHelp, .help = "the same as --completion", .choices = "bash zsh fish tcsh", .from_environment = false},
     {.name = "man", .group = kHelp, .help = "print the man page: ddprun --man | man -l -", .from_environment = false, .own = true},
     {.name = "version", .group = kHelp, .help = "print the version, the commit and how it was built", .from_environment = false, .own = true},
-    {.name = "help", .letter = 'h', .group = kHelp, .help = "print this help", .from_environment = false},
+    {.name = "help", .letter = 'h', .group = kHelp, .help = "print all options and commands; -h: the ten options that most jobs need", .from_environment = false},
 };
 // clang-format on
 

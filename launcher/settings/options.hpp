@@ -40,6 +40,7 @@ struct Option {
   bool own = false;               // true: torchrun does not have it
   std::string_view bare = {};     // its value when none is given; then the next word is never its
                                   // value. "": it needs one
+  bool day_one = false;           // true: `ddprun -h` shows it, too
 
   /// Whether it has no value.
   bool is_flag() const { return value.empty(); }

@@ -5,6 +5,9 @@
 run 0 --help
 says out "Usage: ddprun [OPTIONS] SCRIPT"
 says out "Examples:"
+run 0 -h
+says out "  --max-restarts N=0"
+says out "--help shows all options"
 run 0 --version
 run 0 --man
 says out ".SH EXIT STATUS"

@@ -151,7 +151,13 @@ TEST_CASE_METHOD(CommandLineFixture, "help and version are printed, whatever els
   const auto help = parse({"--nproc-per-node", "2", "--help"});
   REQUIRE(help.has_value());
   CHECK_THAT(std::get<JustPrint>(*help).text, contains("Usage: ddprun [OPTIONS] SCRIPT"));
-  CHECK_THAT(std::get<JustPrint>(*help).text, contains("--max-restarts"));
+  CHECK_THAT(std::get<JustPrint>(*help).text, contains("--rdzv-conf"));
+  for (const Words& words : {Words{"-h"}, Words{"--nnodes", "2", "-h", "train.py", "--help"}}) {
+    const auto brief = parse(words);
+    REQUIRE(brief.has_value());
+    CHECK_THAT(std::get<JustPrint>(*brief).text, contains("--max-restarts"));
+    CHECK_THAT(std::get<JustPrint>(*brief).text, !contains("--rdzv-conf"));
+  }
   const auto version = parse({"--version"});
   REQUIRE(version.has_value());
   const std::string lines = std::get<JustPrint>(*version).text;

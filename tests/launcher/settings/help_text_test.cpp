@@ -17,6 +17,22 @@ TEST_CASE("the help fits a terminal of 80 columns") {
   }
 }
 
+TEST_CASE("the brief help fits a screen, and has ten options and the commands' names") {
+  const std::string text = brief_help_text(command_help());
+  std::istringstream lines{text};
+  std::size_t count = 0, options_shown = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    INFO(line);
+    CHECK(line.size() <= 80);
+    if (line.starts_with("  -")) ++options_shown;
+  }
+  CHECK(count <= 40);
+  CHECK(options_shown == 10);
+  CHECK_THAT(text, contains("Commands for running jobs: ls, status, "));
+  CHECK_THAT(text, !contains("--rdzv-conf"));
+  CHECK_THAT(brief_help_text({}), !contains("Commands"));
+}
+
 TEST_CASE("the help of a command fits 80 columns and ends with examples") {
   std::string about;
   for (int i = 0; i < 30; ++i) about += "words of it ";
