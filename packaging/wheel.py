@@ -60,6 +60,13 @@ def version():
     return re.search(r"^project\(ddprun VERSION ([0-9.]+)", (PROJECT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
 
 
+def description():
+    """README.md as an index of packages can show it. Pages and pictures of the clone have no address there, so of a link
+    to them only its words stay."""
+    text = re.sub(r"^(!\[.*\n\n|<!--.*-->\n)", "", (PROJECT / "README.md").read_text(), flags=re.MULTILINE)
+    return re.sub(r"\[([^]]*)\]\((?!https?://)[^)]*\)", r"\1", text)
+
+
 def module():
     """Each file of the Python module: its name, its mode, its bytes."""
     for path in MODULE.glob("ddprun/**/*"):
@@ -71,9 +78,8 @@ def module():
 
 def described(tag):
     """The same of what describes the wheel, without RECORD."""
-    description = (PROJECT / "packaging" / "wheel_description.md").read_text()
     licences = b"".join((PROJECT / "packaging" / name).read_bytes() for name in ("copyright", "apache-2.0.txt"))
-    for name, text in (("METADATA", METADATA.format(version=version(), description=description).encode()),
+    for name, text in (("METADATA", METADATA.format(version=version(), description=description()).encode()),
                        ("WHEEL", WHEEL.format(tag=tag).encode()),
                        ("entry_points.txt", ENTRY_POINTS.encode()),
                        ("licenses/LICENSES", licences)):

@@ -23,6 +23,12 @@ cmp "$bin/ddprun" "$DDPRUN" || fail "the program in PATH is not the executable i
 version=$(sed -nE 's/^project\(ddprun VERSION ([0-9.]+).*/\1/p' "$packaging/../CMakeLists.txt")
 [ "$("$bin/python" -c 'import ddprun; print(ddprun.__version__)')" = "$version" ] || fail "another version"
 
+# The description is README, whose pages and pictures have no address outside of the clone.
+"$bin/python" -c 'import importlib.metadata as m; print(m.metadata("ddprun").get_payload())' >"$scratch/out"
+says out "Nothing is published yet"
+says_not out "](docs/"
+says_not out "<!--"
+
 # All names lead to it, also with a PATH that does not, and a link called torchrun is as good.
 mkdir "$scratch/links"
 ln -s "$bin/ddprun-torchrun" "$scratch/links/alias"
