@@ -37,6 +37,8 @@ Classifier: Programming Language :: Python :: 3 :: Only
 Classifier: Topic :: System :: Distributed Computing
 Classifier: Typing :: Typed
 Requires-Python: >=3.9
+Provides-Extra: notebook
+Requires-Dist: cloudpickle; extra == 'notebook'
 Description-Content-Type: text/markdown
 
 {description}"""

@@ -23,6 +23,10 @@ cmp "$bin/ddprun" "$DDPRUN" || fail "the program in PATH is not the executable i
 version=$(sed -nE 's/^project\(ddprun VERSION ([0-9.]+).*/\1/p' "$packaging/../CMakeLists.txt")
 [ "$("$bin/python" -c 'import ddprun; print(ddprun.__version__)')" = "$version" ] || fail "another version"
 
+# pip brings no package unless the extra for notebooks is asked for.
+"$bin/python" -c 'import importlib.metadata as m; print(m.requires("ddprun"))' >"$scratch/out"
+says out "[\"cloudpickle; extra == 'notebook'\"]"
+
 # The description is README, whose pages and pictures have no address outside of the clone.
 "$bin/python" -c 'import importlib.metadata as m; print(m.metadata("ddprun").get_payload())' >"$scratch/out"
 says out "Nothing is published yet"
