@@ -39,12 +39,12 @@ std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) 
 
 AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
   const RunFacts& run = node.run;
-  const bool alone = run.coordinator_here && spec.meeting.nodes_max == 1;
+  const bool alone = run.coordinator_here && spec.terms.nodes_max == 1;
   const bool has_registry = spec.meeting.etcd.has_value();
   return {.workers = spec.workers,
-          .join_timeout = spec.rules.join_timeout,
-          .shutdown_timeout = spec.shutdown_timeout,
-          .heartbeat_timeout = spec.rules.heartbeat_timeout,
+          .join_timeout = spec.terms.join_timeout,
+          .shutdown_timeout = spec.terms.shutdown_timeout,
+          .heartbeat_timeout = spec.terms.heartbeat_timeout,
           // Beside several nodes' coordinator this node may hang alone, and be given up by it.
           .rejoin = !alone,
           .preempt_timeout = spec.preemption.timeout,
@@ -106,7 +106,7 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       events_{events},
       introspection_{executor,
                      std::move(folder),
-                     look_intervals(spec_.rules.hang_timeout),
+                     look_intervals(spec_.terms.hang_timeout),
                      {[this](int local_rank) { return workers_.process(local_rank); },
                       [this](int local_rank, WorkerLook& look) {
                         workers_.add_told(local_rank, look);
@@ -133,7 +133,7 @@ void Agent::keep_workers_by(WorkerDoor& door) {
   for_workers_.door = &door;
   // The coordinator's order may come this much later than a loss: it waits for a failure's cause,
   // or for a silent node.
-  door.begin(kCausePatience + spec_.rules.heartbeat_timeout, [this](WorkerSaid word) {
+  door.begin(kCausePatience + spec_.terms.heartbeat_timeout, [this](WorkerSaid word) {
     WorkerLook look;
     workers_.add_told(word.local_rank, look);
     word.step = look.step.value_or(-1);

@@ -60,7 +60,7 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
     co_return tell_(CoordinatorUnreachable{reached.error().message,
                                            reached.error().kind == Error::Kind::kUnavailable});
   const auto channel = channel_ = reached->channel;
-  if (spec_.rules.store == StoreAt::kLocal)
+  if (spec_.terms.store == StoreAt::kLocal)
     tunnel_ = std::make_shared<TunnelEntrance>(executor_, channel_);
   open_store_again(wish.voter.running);
   tell_(Connected{asked_, ask_etcd_ ? text_of(place_) : ""});
@@ -133,7 +133,7 @@ Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel)
           .workers = spec_.workers,
           .role = spec_.role,
           .node_rank = spec_.meeting.node_rank,
-          .terms = terms_of(spec_),
+          .terms = spec_.terms,
           .voter = std::move(voter),
           .place = place_number(),
           .parked = wish.parked,

@@ -33,12 +33,12 @@ std::string text(const StopRound& stop) {
 
 JobNews::JobNews(const LaunchSpec& spec, const RunFacts& run)
     : workers_{spec.workers},
-      restarts_max_{spec.rules.restarts_max},
-      restarts_{spec.rules.restarts},
+      restarts_max_{spec.terms.restarts_max},
+      restarts_{spec.terms.restarts},
       place_{spec.meeting.etcd ? "" : text_of(run.coordinator)},
       shares_output_{spec.meeting.shares_output},
       tells_job_{run.coordinator_here || !shares_output_},
-      on_hang_{spec.rules.on_hang} {}
+      on_hang_{spec.terms.on_hang} {}
 
 std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint now) {
   if (const auto* start = std::get_if<StartRound>(&message)) return of_start(*start);

@@ -73,8 +73,6 @@ enum class Hosting {
 /// How the nodes of a job meet. The launcher decides it once; see launcher/settings/meeting.hpp.
 struct Meeting {
   std::string run_id;  // the job's name; "": the run makes a fresh one
-  int nodes_min = 1;
-  int nodes_max = 1;
   int node_rank = -1;  // the wanted group rank of this node; -1: any
   Hosting hosting = Hosting::kHere;
   /// Where the coordinator is. Its host is also the workers' MASTER_ADDR. Port 0: any free one,
@@ -89,21 +87,6 @@ struct Meeting {
   /// the port of `coordinator` where that is free, and else at any.
   std::optional<EtcdPlace> etcd;
   bool operator==(const Meeting&) const = default;
-};
-
-/// The rules of the job that all of its nodes have to agree on, besides their numbers.
-struct JobRules {
-  int restarts_max = CoordinatorRules{}.restarts_max;
-  RestartPolicy restarts;
-  std::chrono::milliseconds last_call_timeout = CoordinatorRules{}.last_call_timeout;
-  std::chrono::milliseconds join_timeout = CoordinatorRules{}.join_timeout;
-  std::chrono::milliseconds heartbeat_timeout = CoordinatorRules{}.heartbeat_timeout;
-  StoreAt store = CoordinatorRules{}.store;
-  std::chrono::milliseconds hang_timeout = CoordinatorRules{}.hang_timeout;
-  OnHang on_hang = CoordinatorRules{}.on_hang;
-  NodePolicy node_policy;
-  std::string node_history;  // the folder of failures of nodes, which these share; "": none
-  bool in_place = true;      // workers that can stay go on living while members of the job change
 };
 
 /// Whether workers write to a pseudo-terminal.
@@ -131,6 +114,7 @@ struct NodeCheck {
 struct NodeSpec {
   std::optional<NumaBinding> numa_binding;
   std::optional<NodeCheck> check;
+  std::string history;  // the folder of failures of nodes, which these share; "": none
 };
 
 struct LaunchSpec {
@@ -139,7 +123,8 @@ struct LaunchSpec {
   std::vector<std::string> arguments;  // argv, from argv[0] on
   int workers = 1;                     // on this node
 
-  JobRules rules;
+  JobTerms terms;
+  bool in_place = true;  // workers that can stay go on living while members of the job change
   Meeting meeting;
   std::optional<Secret> secret;  // the nodes share it; nullopt: any process that reaches the
                                  // endpoint may join
@@ -157,7 +142,6 @@ struct LaunchSpec {
   std::optional<Endpoint> status_address;
   Pty pty = Pty::kAsOurs;
 
-  std::chrono::milliseconds shutdown_timeout{30'000};  // from SIGTERM to SIGKILL
   Preemption preemption;
   std::string report_file;  // gets the report of the job's end as JSON; "": nobody wants it
   std::vector<int> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};  // those that ddprun obeys
@@ -179,8 +163,5 @@ Standby standby_of(const LaunchSpec& spec);
 
 /// The rules of the job's coordinator, were it to run here.
 CoordinatorRules coordinator_rules(const LaunchSpec& spec, const std::string& run_id);
-
-/// What this node announces of the job when it joins.
-JobTerms terms_of(const LaunchSpec& spec);
 
 }  // namespace ddprun

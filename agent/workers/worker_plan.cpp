@@ -96,7 +96,7 @@ void add_round(Environment& out, const LaunchSpec& spec, const StartRound& round
   out[env::kMasterAddr] = round.master_addr;
   out[env::kMasterPort] = std::to_string(round.master_port);
   out[env::kRestartCount] = std::to_string(round.attempt);
-  out[env::kMaxRestarts] = std::to_string(spec.rules.restarts_max);
+  out[env::kMaxRestarts] = std::to_string(spec.terms.restarts_max);
   out[env::kRunId] = node.run.run_id;
   out[env::kSignalsToHandle] = names(spec.stop_signals);
   out[env::kRound] = std::to_string(round.round);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -147,6 +148,8 @@ constexpr Type type_of() {
   } else if constexpr (std::is_integral_v<Value>) {
     return {
         .kind = Type::Kind::kInteger, .bytes = sizeof(Value), .is_signed = std::is_signed_v<Value>};
+  } else if constexpr (std::is_same_v<Value, std::chrono::milliseconds>) {
+    return type_of<std::chrono::milliseconds::rep>();  // its count, as a number
   } else if constexpr (std::is_same_v<Value, double>) {
     return {.kind = Type::Kind::kReal};
   } else if constexpr (std::is_enum_v<Value>) {

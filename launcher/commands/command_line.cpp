@@ -20,11 +20,11 @@ namespace {
 
 /// Returns the line on what the scheduler has told. It may leave the number of nodes to the user,
 /// and then says nothing of a meeting that the user has chosen.
-std::string news_of(ClusterPlace place, const Meeting& meeting) {
+std::string news_of(ClusterPlace place, const LaunchSpec& spec) {
   if (!place.problem.empty()) return "";
   if (place.nodes > 0) return describe(place);
-  place.nodes = meeting.nodes_max;
-  const bool chosen = place.nodes > 1 && meeting.coordinator.host != place.first_host;
+  place.nodes = spec.terms.nodes_max;
+  const bool chosen = place.nodes > 1 && spec.meeting.coordinator.host != place.first_host;
   return chosen ? "" : describe(place);
 }
 
@@ -34,7 +34,7 @@ Result<CommandLine> interpret_at(const MeetingPlace& place, const Arguments& arg
   auto launch = interpret(arguments, surroundings, place);
   if (!launch) return launch.error();
   if (place.cluster && !arguments.settings.on("standalone"))
-    launch->cluster = news_of(*place.cluster, launch->spec.meeting);
+    launch->cluster = news_of(*place.cluster, launch->spec);
   return CommandLine{std::move(*launch)};
 }
 

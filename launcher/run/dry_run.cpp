@@ -27,25 +27,25 @@ struct Foreseen {
 
 Foreseen first_round(const LaunchSpec& spec, const std::vector<int>& workers_of_nodes) {
   const Meeting& meeting = spec.meeting;
-  const bool local = spec.rules.store == StoreAt::kLocal;
+  const bool local = spec.terms.store == StoreAt::kLocal;
   Foreseen first{.round = {.round = 1,
-                           .group_world_size = meeting.nodes_max,
+                           .group_world_size = spec.terms.nodes_max,
                            .world_size = spec.workers,
                            .master_addr = local ? "127.0.0.1" : meeting.coordinator.host,
                            .master_port = local ? 0 : meeting.coordinator.port},
                  .open = {}};
   StartRound& round = first.round;
   // With fewer nodes than there may be, the ranks of nodes move up.
-  const bool all_come = meeting.nodes_min == meeting.nodes_max;
+  const bool all_come = spec.terms.nodes_min == spec.terms.nodes_max;
   const bool counted =
-      all_come && workers_of_nodes.size() == static_cast<std::size_t>(meeting.nodes_max);
+      all_come && workers_of_nodes.size() == static_cast<std::size_t>(spec.terms.nodes_max);
   if (counted)
     round.world_size = std::reduce(workers_of_nodes.begin(), workers_of_nodes.end());
-  else if (meeting.nodes_max > 1)
+  else if (spec.terms.nodes_max > 1)
     first.open.insert({"WORLD_SIZE", "ROLE_WORLD_SIZE"});
   if (!all_come) first.open.insert("GROUP_WORLD_SIZE");
   round.role_world_size = round.world_size;
-  if (meeting.nodes_max == 1) return first;
+  if (spec.terms.nodes_max == 1) return first;
   if (meeting.etcd && !local) first.open.insert({"MASTER_ADDR", "MASTER_PORT"});
   if (!all_come || meeting.node_rank < 0) {
     first.open.insert({"GROUP_RANK", "RANK", "ROLE_RANK"});

@@ -24,12 +24,13 @@ using Addresses = std::vector<asio::ip::address>;
 /// another one behind a name. So a name means all addresses of this machine where it has several of
 /// the same kind, or one that no other node can have meant: 127.0.1.1, or that of a gate before
 /// this machine.
-asio::ip::address listening_address(asio::io_context& io, const Meeting& meeting,
+asio::ip::address listening_address(asio::io_context& io, const LaunchSpec& spec,
                                     const Addresses& resolved) {
   const asio::ip::address& first = resolved.front();
   boost::system::error_code is_name;
-  asio::ip::make_address(meeting.coordinator.host, is_name);
-  if (meeting.nodes_max == 1 || !is_name || meeting.coordinator.host == "localhost") return first;
+  const std::string& named = spec.meeting.coordinator.host;
+  asio::ip::make_address(named, is_name);
+  if (spec.terms.nodes_max == 1 || !is_name || named == "localhost") return first;
   const bool one_of_its_kind = resolved.size() == 1 || resolved[1].is_v4() != first.is_v4();
   if (one_of_its_kind && !first.is_loopback() && is_own_address(io, first)) return first;
   if (first.is_v4()) return asio::ip::address_v4::any();
@@ -55,7 +56,7 @@ std::string advice(asio::io_context& io, const asio::ip::address& address, std::
 Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run_id,
                   const asio::ip::address& address) {
   if (!spec.secret) {
-    if (spec.meeting.nodes_max > 1 && !address.is_loopback())
+    if (spec.terms.nodes_max > 1 && !address.is_loopback())
       log::warn(
           "there is no secret (--secret-file): anyone who reaches port {} of this node can join "
           "the job",
@@ -79,7 +80,7 @@ struct Means {
 
 Result<RunCoordinator> serve(const Means& means, const LaunchSpec& spec, const std::string& run_id,
                              const Addresses& resolved) {
-  const asio::ip::address listening = listening_address(means.io, spec.meeting, resolved);
+  const asio::ip::address listening = listening_address(means.io, spec, resolved);
   CoordinatorRules rules = coordinator_rules(spec, run_id);
   if (spec.meeting.coordinator.host == "127.0.0.1" && listening.is_v6())
     rules.master_addr = listening.to_string();
@@ -194,7 +195,7 @@ Result<RunCoordinator> serve_here(const Means& means, const LaunchSpec& spec,
   auto resolved = resolve_all(means.io, host);
   if (!resolved && is_own_name(host)) resolved = own_address_unknown();
   if (!resolved) return resolved.error();
-  const bool stays_here = spec.meeting.nodes_max == 1 && resolved->front().is_loopback();
+  const bool stays_here = spec.terms.nodes_max == 1 && resolved->front().is_loopback();
   if (stays_here && resolved->front().is_v4()) resolved = Addresses{own_loopback(means.io)};
   auto coordinator = serve(means, spec, run_id, *resolved);
   if (coordinator && stays_here)

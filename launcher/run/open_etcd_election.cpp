@@ -62,7 +62,7 @@ Result<std::shared_ptr<EtcdElection>> open_etcd_election(const asio::any_io_exec
   const EtcdPlace& place = *spec.meeting.etcd;
   auto client = EtcdClient::make(serving, place);
   if (!client) return client.error();
-  const Campaign::Rules rules{text_of(own), spec.rules.heartbeat_timeout, spec.meeting.nodes_max};
+  const Campaign::Rules rules{text_of(own), spec.terms.heartbeat_timeout, spec.terms.nodes_max};
   const auto tell = [&server](const Campaign::Action& said) {
     if (const auto* elected = std::get_if<Campaign::Elected>(&said)) tell_user(*elected);
     tell_coordinator(said, [&server](const auto& event) { server.hear_etcd(event); });

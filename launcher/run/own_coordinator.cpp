@@ -22,9 +22,9 @@ OwnCoordinator::~OwnCoordinator() {
 }
 
 Result<void> OwnCoordinator::open(RunFacts& run) {
-  if (spec_.meeting.nodes_max > 1) loop_.emplace(1);
-  if (!spec_.rules.node_history.empty())
-    memory_ = std::make_shared<FolderMemory>(home_.get_executor(), spec_.rules.node_history);
+  if (spec_.terms.nodes_max > 1) loop_.emplace(1);
+  if (!spec_.node.history.empty())
+    memory_ = std::make_shared<FolderMemory>(home_.get_executor(), spec_.node.history);
   auto opened = open_coordinator(home_, serving(), spec_, run.run_id, memory_);
   if (!opened) return opened.error();
   server_ = std::move(opened->server);

@@ -42,7 +42,7 @@ constexpr std::size_t kFilesPerWorker = 3;       // its two streams and its pidf
 constexpr std::size_t kStoreFilesPerWorker = 4;  // its connections, with --store local
 
 std::size_t files_for_workers(const LaunchSpec& spec) {
-  const bool local = spec.rules.store == StoreAt::kLocal;
+  const bool local = spec.terms.store == StoreAt::kLocal;
   return (kFilesPerWorker + (local ? kStoreFilesPerWorker : 0)) *
          static_cast<std::size_t>(spec.workers);
 }
@@ -166,7 +166,7 @@ class Run {
     coordinator_.say_goodbye();
     RunEnd end{std::move(*ended),
                {agent->outcome(), record.verdict(), record.hang(), record.times(),
-                record.past_hangs(), spec_.rules.restarts_max, spec_.rules.restarts,
+                record.past_hangs(), spec_.terms.restarts_max, spec_.terms.restarts,
                 record.round() ? record.round()->node_note : "",
                 record.round() ? record.round()->attempt : 0, spec_.logs.torchrun_block},
                agent->tells_job()};
@@ -262,7 +262,7 @@ class Run {
 
   /// Lets workers stay that can, while members of the job change. Without it all are restarted.
   void open_worker_door() {
-    if (!spec_.rules.in_place || !watch_folder_) return;
+    if (!spec_.in_place || !watch_folder_) return;
     auto door = WorkerDoor::open(io_.get_executor(), watch_folder_->path(), spec_.workers);
     if (!door) return log::info("no worker can stay: {}", door.error().message);
     worker_door_ = std::move(*door);

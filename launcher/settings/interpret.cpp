@@ -112,26 +112,26 @@ class Interpreter {
     if (!signals) return signals.error();
     const auto hang = parse_hang_timeout(settings_["hang-timeout"]);
     if (!hang) return hang.error();
-    spec_.rules.hang_timeout = *hang;
-    spec_.rules.on_hang = parse_on_hang(settings_["on-hang"].text);
-    spec_.rules.in_place = !settings_.on("no-in-place");
+    spec_.terms.hang_timeout = *hang;
+    spec_.terms.on_hang = parse_on_hang(settings_["on-hang"].text);
+    spec_.in_place = !settings_.on("no-in-place");
     spec_.introspection = !settings_.on("no-introspection");
-    spec_.rules.restarts_max = restarts->restarts_max;
-    spec_.rules.restarts = restarts->policy;
+    spec_.terms.restarts_max = restarts->restarts_max;
+    spec_.terms.restarts = restarts->policy;
     if (restarts->restarts_max == 0)
       no_effect({"restart-delay", "same-failure-limit"}, "there are no restarts (--max-restarts)");
     spec_.report_file = settings_["report-file"].text;
     spec_.logs.torchrun_block = !settings_.on("no-torchrun-block");
     spec_.logs.record.wanted = !settings_.on("no-run-record");
-    spec_.shutdown_timeout = *shutdown;
+    spec_.terms.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);
     return {};
   }
 
   Result<void> decide_node_policy() {
-    spec_.rules.node_history = settings_["node-history"].text;
-    NodePolicy& policy = spec_.rules.node_policy;
-    if (!spec_.rules.node_history.empty()) policy.strikes = kNodeStrikes;
+    spec_.node.history = settings_["node-history"].text;
+    NodePolicy& policy = spec_.terms.node_policy;
+    if (!spec_.node.history.empty()) policy.strikes = kNodeStrikes;
     if (const Setting& strikes = settings_["node-strikes"]; !strikes.text.empty()) {
       const auto number = parse_integer(strikes, 0, kNodeFailuresMax);
       if (!number) return number.error();
@@ -142,11 +142,11 @@ class Interpreter {
     policy.window_ms = window->count();
     if (policy.strikes == 0)
       no_effect({"node-history", "node-window"}, "no node is left out (--node-strikes)");
-    else if (spec_.meeting.nodes_max == 1)
+    else if (spec_.terms.nodes_max == 1)
       no_effect({"node-history", "node-strikes", "node-window"}, "the job has one node");
-    if (policy.strikes == 0 || spec_.meeting.nodes_max == 1) {
+    if (policy.strikes == 0 || spec_.terms.nodes_max == 1) {
       policy = {};
-      spec_.rules.node_history.clear();
+      spec_.node.history.clear();
     }
     return {};
   }
@@ -194,9 +194,9 @@ class Interpreter {
   Result<void> decide_rules_and_meeting() {
     const auto conf = parse_rdzv_conf(settings_["rdzv-conf"]);
     if (!conf) return conf.error();
-    spec_.rules.join_timeout = conf->join.value_or(spec_.rules.join_timeout);
-    spec_.rules.last_call_timeout = conf->last_call.value_or(spec_.rules.last_call_timeout);
-    spec_.rules.heartbeat_timeout = conf->heartbeat.value_or(spec_.rules.heartbeat_timeout);
+    spec_.terms.join_timeout = conf->join.value_or(spec_.terms.join_timeout);
+    spec_.terms.last_call_timeout = conf->last_call.value_or(spec_.terms.last_call_timeout);
+    spec_.terms.heartbeat_timeout = conf->heartbeat.value_or(spec_.terms.heartbeat_timeout);
     if (!conf->unused.empty())
       warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->unused),
                      "ddprun's coordinator has no use for that");
@@ -210,9 +210,11 @@ class Interpreter {
         !conf->for_etcd.empty() && !backend.starts_with("etcd"))
       warn_no_effect(launch_.warnings, named(settings_["rdzv-conf"], conf->for_etcd),
                      "that is for --rdzv-backend etcd");
-    if (settings_["store"].text == "local" || spec_.secret) spec_.rules.store = StoreAt::kLocal;
+    if (settings_["store"].text == "local" || spec_.secret) spec_.terms.store = StoreAt::kLocal;
     auto decided = decide_meeting(settings_, *conf, place_);
     if (!decided) return decided.error();
+    spec_.terms.nodes_min = decided->nodes.min;
+    spec_.terms.nodes_max = decided->nodes.max;
     spec_.meeting = std::move(decided->meeting);
     std::ranges::move(decided->warnings, std::back_inserter(launch_.warnings));
     return {};
@@ -235,7 +237,7 @@ class Interpreter {
     logs.err_filters = parse_texts(settings_["duplicate-stderr-filters"]);
     const Setting& prefix = settings_["log-line-prefix-template"];
     // With --hosts, the launcher puts the host before each line.
-    if (spec_.meeting.shares_output && spec_.meeting.nodes_max > 1 && !place_.host)
+    if (spec_.meeting.shares_output && spec_.terms.nodes_max > 1 && !place_.host)
       logs.prefix_template = "[${hostname}:${role_name}${local_rank}]:";
     if (!prefix.text.empty()) logs.prefix_template = logs.fold_template = prefix.text;
     logs.fold = settings_.on("fold");

@@ -35,8 +35,6 @@ std::string backend_of(const Settings& settings, const ClusterPlace* cluster) {
 
 Meeting meeting_of(const HostPlace& place) {
   Meeting meeting{.run_id = place.run_id,
-                  .nodes_min = place.nodes_min,
-                  .nodes_max = place.nodes_max,
                   .node_rank = place.node_rank,
                   .hosting = place.leads ? Hosting::kHere : Hosting::kElsewhere,
                   .coordinator = place.coordinator,
@@ -75,7 +73,7 @@ class MeetingRules {
   }
 
  private:
-  bool several_nodes() const { return meeting_.nodes_max > 1; }
+  bool several_nodes() const { return decided_.nodes.max > 1; }
 
   /// What a scheduler tells; nullptr where it has no say in how the nodes meet.
   const ClusterPlace* cluster() const {
@@ -85,8 +83,7 @@ class MeetingRules {
   Result<void> take_nodes() {
     const auto nodes = decide_nodes(settings_, place_);
     if (!nodes) return nodes.error();
-    meeting_.nodes_min = nodes->min;
-    meeting_.nodes_max = nodes->max;
+    decided_.nodes = *nodes;
     return {};
   }
 
@@ -116,12 +113,12 @@ class MeetingRules {
   }
 
   Result<void> meet_static() {
-    const auto rank = parse_node_rank(node_rank_setting(settings_, place_), meeting_.nodes_max);
+    const auto rank = parse_node_rank(node_rank_setting(settings_, place_), decided_.nodes.max);
     if (!rank) return rank.error();
     auto coordinator = static_coordinator();
     if (!coordinator) return coordinator.error();
     meeting_.coordinator = std::move(*coordinator);
-    meeting_.nodes_min = meeting_.nodes_max;  // static knows no MIN, as in torchrun
+    decided_.nodes.min = decided_.nodes.max;  // static knows no MIN, as in torchrun
     meeting_.hosting = *rank == 0 ? Hosting::kHere : Hosting::kElsewhere;
     if (!several_nodes()) return {};
     meeting_.node_rank = *rank;
@@ -301,7 +298,9 @@ Setting node_rank_setting(const Settings& settings, const MeetingPlace& place) {
 
 Result<DecidedMeeting> decide_meeting(const Settings& settings, const RendezvousConf& conf,
                                       const MeetingPlace& place) {
-  if (place.host) return DecidedMeeting{meeting_of(*place.host), {}};
+  if (place.host)
+    return DecidedMeeting{
+        {place.host->nodes_min, place.host->nodes_max}, meeting_of(*place.host), {}};
   return MeetingRules{settings, place}.decide(conf);
 }
 

@@ -55,8 +55,9 @@ struct MeetingPlace {
   std::optional<HostPlace> host;
 };
 
-/// The meeting, and a sentence for each option that has no effect on it.
+/// How many nodes meet, and how; and a sentence for each option that has no effect on that.
 struct DecidedMeeting {
+  NodeRange nodes;
   Meeting meeting;
   std::vector<std::string> warnings;
 };

@@ -151,8 +151,8 @@ Result<milliseconds> parse_seconds(const Setting& setting, bool positive) {
 }
 
 Result<milliseconds> parse_hang_timeout(const Setting& setting) {
-  if (setting.text == "auto") return milliseconds{kHangTimeoutAuto};
-  if (setting.text == "off") return milliseconds{kHangTimeoutOff};
+  if (setting.text == "auto") return kHangTimeoutAuto;
+  if (setting.text == "off") return kHangTimeoutOff;
   auto time = parse_seconds(setting, true);
   if (time) return time;
   return unexpected(setting,

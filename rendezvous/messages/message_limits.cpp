@@ -56,12 +56,13 @@ void check_terms(Checker& checker, const JobTerms& terms) {
       .number("same_failure_limit", terms.restarts.same_failure_limit, 0, kIntMax)
       .number("node strikes", terms.node_policy.strikes, 0, kNodeFailuresMax)
       .number("the window of node strikes", terms.node_policy.window_ms, 1, kTimeoutMsMax)
-      .number("last_call_timeout_ms", terms.last_call_timeout_ms, 0, kTimeoutMsMax)
-      .number("join_timeout_ms", terms.join_timeout_ms, 0, kTimeoutMsMax)
-      .number("heartbeat_timeout_ms", terms.heartbeat_timeout_ms, kHeartbeatTimeoutMsMin,
+      .number("last_call_timeout_ms", terms.last_call_timeout.count(), 0, kTimeoutMsMax)
+      .number("join_timeout_ms", terms.join_timeout.count(), 0, kTimeoutMsMax)
+      .number("heartbeat_timeout_ms", terms.heartbeat_timeout.count(), kHeartbeatTimeoutMsMin,
               kTimeoutMsMax)
-      .number("shutdown_timeout_ms", terms.shutdown_timeout_ms, 0, kTimeoutMsMax)
-      .number("hang_timeout_ms", terms.hang_timeout_ms, kHangTimeoutOff, kTimeoutMsMax);
+      .number("shutdown_timeout_ms", terms.shutdown_timeout.count(), 0, kTimeoutMsMax)
+      .number("hang_timeout_ms", terms.hang_timeout.count(), kHangTimeoutOff.count(),
+              kTimeoutMsMax);
 }
 
 void check_voter(Checker& checker, const VoterState& voter) {

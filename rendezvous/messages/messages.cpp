@@ -47,11 +47,11 @@ template <> inline constexpr auto kFields<NodePolicy> = table(
 template <> inline constexpr auto kFields<JobTerms> = table(
     field<&JobTerms::nodes_min>("nodes_min"), field<&JobTerms::nodes_max>("nodes_max"),
     field<&JobTerms::restarts_max>("restarts_max"), field<&JobTerms::restarts>("restarts"),
-    field<&JobTerms::last_call_timeout_ms>("last_call_timeout_ms"),
-    field<&JobTerms::join_timeout_ms>("join_timeout_ms"),
-    field<&JobTerms::heartbeat_timeout_ms>("heartbeat_timeout_ms"),
-    field<&JobTerms::shutdown_timeout_ms>("shutdown_timeout_ms"), field<&JobTerms::store>("store"),
-    field<&JobTerms::hang_timeout_ms>("hang_timeout_ms"),
+    field<&JobTerms::last_call_timeout>("last_call_timeout_ms"),
+    field<&JobTerms::join_timeout>("join_timeout_ms"),
+    field<&JobTerms::heartbeat_timeout>("heartbeat_timeout_ms"),
+    field<&JobTerms::shutdown_timeout>("shutdown_timeout_ms"), field<&JobTerms::store>("store"),
+    field<&JobTerms::hang_timeout>("hang_timeout_ms"),
     field<&JobTerms::on_hang>("on_hang"), field<&JobTerms::node_policy>("node_policy"));
 template <> inline constexpr auto kFields<JobCounters> = table(
     field<&JobCounters::round>("round"), field<&JobCounters::attempt>("attempt"));

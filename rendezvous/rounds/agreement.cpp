@@ -1,7 +1,6 @@
 #include "rendezvous/rounds/agreement.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 namespace ddprun {
@@ -23,26 +22,11 @@ std::vector<std::string> spelled(const std::string& run_id, const JobTerms& term
 
 }  // namespace
 
-CoordinatorRules rules_of(const Join& join) {
-  using Milliseconds = std::chrono::milliseconds;
-  return {.run_id = join.run_id,
-          .nodes_min = join.terms.nodes_min,
-          .nodes_max = join.terms.nodes_max,
-          .restarts_max = join.terms.restarts_max,
-          .restarts = join.terms.restarts,
-          .last_call_timeout = Milliseconds{join.terms.last_call_timeout_ms},
-          .join_timeout = Milliseconds{join.terms.join_timeout_ms},
-          .heartbeat_timeout = Milliseconds{join.terms.heartbeat_timeout_ms},
-          .shutdown_timeout = Milliseconds{join.terms.shutdown_timeout_ms},
-          .store = join.terms.store,
-          .hang_timeout = Milliseconds{join.terms.hang_timeout_ms},
-          .on_hang = join.terms.on_hang,
-          .node_policy = join.terms.node_policy};
-}
+CoordinatorRules rules_of(const Join& join) { return {.run_id = join.run_id, .terms = join.terms}; }
 
 std::optional<std::string> difference(const CoordinatorRules& rules, const Join& join) {
   if (join.witness) return std::nullopt;  // it goes by nothing
-  const auto ours = spelled(rules.run_id, terms_of(rules));
+  const auto ours = spelled(rules.run_id, rules.terms);
   const auto theirs = spelled(join.run_id, join.terms);
   const auto [our, their] = std::ranges::mismatch(ours, theirs);
   if (our == ours.end()) return std::nullopt;

@@ -19,7 +19,7 @@ CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
       leadership_{make_leadership(leadership_of(rules_))},
       members_{rules_, now},
       failures_{rules_, job_},
-      history_{rules_.nodes_max > 1 ? rules_.node_policy : NodePolicy{}},
+      history_{rules_.terms.nodes_max > 1 ? rules_.terms.node_policy : NodePolicy{}},
       observers_{rules_, now},
       cut_{members_.nodes(), out_},
       rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, history_, observers_, cut_,
@@ -50,7 +50,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
       },
       [](const Tick&) {}, [&](const auto& e) { lead(e); });
   while (Node* const node = members_.silent(now))  // no Tick comes between the beats of many nodes
-    lose(*node, "silent for " + seconds_text(rules_.heartbeat_timeout), node->last_heard());
+    lose(*node, "silent for " + seconds_text(rules_.terms.heartbeat_timeout), node->last_heard());
   for (const NodeId& node : rounds_.unstopped(now))
     lose(*members_.nodes().find(node), "it has not stopped its workers in time", now);
   advance();
@@ -199,7 +199,7 @@ void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::str
   RoundRecovery* const recovery = leadership_->recovery();
   const HostedAssignment& place = join.voter.assignment;
   const bool in_time = recovery != nullptr && !job_.verdict &&
-                       recovery->fits(join, rules_.nodes_max, now_) &&
+                       recovery->fits(join, rules_.terms.nodes_max, now_) &&
                        members_.nodes().with_wanted_rank(join.node_rank) == nullptr;
   const bool is_first = in_time && !recovery->begun() &&
                         rounds_.state() == Rounds::State::kGathering && job_.counters.round == 0 &&
@@ -237,7 +237,7 @@ void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::str
 /// A node that joins hears which configuration is committed, too: it may have missed it.
 void CoordinatorMachine::greet(const Node& node, bool resumed) {
   out_.send(node.peer(),
-            Joined{.heartbeat_timeout_ms = rules_.heartbeat_timeout.count(),
+            Joined{.heartbeat_timeout_ms = rules_.terms.heartbeat_timeout.count(),
                    .clock_us = microseconds(now_),
                    .epoch = leadership_->epoch(),
                    .resumed = resumed,
@@ -280,7 +280,7 @@ void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
   if (const RoundRecovery* const recovery = leadership_->recovery();
       recovery != nullptr && recovery->absent() > 0)
     return;  // others are on their way
-  if (nodes_in_round(members_.nodes()) >= rules_.nodes_max || !node.objection().empty())
+  if (nodes_in_round(members_.nodes()) >= rules_.terms.nodes_max || !node.objection().empty())
     return out_.send(node.peer(), rounds_.spare(node));
   if (!is_to_prepare(members_.nodes(), node, job_))
     return rounds_.stop(Failures::Stop::without_loss("node " + node.join.host + " joined"), now_);
@@ -462,8 +462,8 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
                    .round = counters.round,
                    .attempt = counters.attempt,
                    .restarts_left = failures_.budget().left(counters.attempt, now),
-                   .nodes_min = leadership_->nodes_needed(rules_.nodes_min),
-                   .nodes_max = rules_.nodes_max,
+                   .nodes_min = leadership_->nodes_needed(rules_.terms.nodes_min),
+                   .nodes_max = rules_.terms.nodes_max,
                    .now_unix_ms = now_unix_ms};
   if (over) status.outcome = job_.verdict->outcome;
   status.summary.restarts_in_ms = rounds_.waiting(now).pause_ms;

@@ -88,10 +88,10 @@ std::optional<Failures::Stop> Failures::hung(const HangReport& report) {
     Awaited awaited = *std::exchange(awaited_, std::nullopt);
     return stop_because_of(std::move(awaited.last), std::move(awaited.stop));
   }
-  if (rules_.on_hang == OnHang::kReport) return std::nullopt;
+  if (rules_.terms.on_hang == OnHang::kReport) return std::nullopt;
   inquest_.hung(report);
   EndJob end{EndJob::Outcome::kHung, job_.counters.attempt, report.sentence, {}};
-  if (rules_.on_hang == OnHang::kStop)
+  if (rules_.terms.on_hang == OnHang::kStop)
     job_.verdict = std::move(end);
   else
     count(std::move(end));

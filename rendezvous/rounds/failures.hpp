@@ -23,7 +23,7 @@ class Failures {
  public:
   /// `job` must live longer.
   Failures(const CoordinatorRules& rules, JobState& job)
-      : rules_{rules}, job_{job}, budget_{rules.restarts_max, rules.restarts} {}
+      : rules_{rules}, job_{job}, budget_{rules.terms.restarts_max, rules.terms.restarts} {}
 
   /// The round has to stop, for that reason, which arose that long before.
   struct Stop {

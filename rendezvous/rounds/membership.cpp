@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 /// Ticks come at least this often, although nobody may be silent, so that a longer gap between two
 /// steps shows that the coordinator itself has slept.
 milliseconds check_interval(const CoordinatorRules& rules) {
-  return std::max(rules.heartbeat_timeout / 10, milliseconds{1});
+  return std::max(rules.terms.heartbeat_timeout / 10, milliseconds{1});
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ std::optional<std::string> Membership::refusal_of(const Join& join) const {
     return std::nullopt;
   }
   if (join.witness && nodes_.witness() != nullptr) return "the job has a witness already";
-  if (nodes_.size() >= 2 * static_cast<std::size_t>(rules_.nodes_max) + kSparesReserve)
-    return "a job of at most " + std::to_string(rules_.nodes_max) + " nodes has " +
+  if (nodes_.size() >= 2 * static_cast<std::size_t>(rules_.terms.nodes_max) + kSparesReserve)
+    return "a job of at most " + std::to_string(rules_.terms.nodes_max) + " nodes has " +
            std::to_string(nodes_.size()) + ", spares among them, and takes no more of them";
   return std::nullopt;
 }
@@ -47,7 +47,7 @@ std::vector<Membership::Refusal> Membership::hear(Node& node, TimePoint now) {
   nodes_.heard(node, now);
   std::vector<Refusal> refused;
   if (nodes_.count(Phase::kContending) == 0) return refused;
-  const milliseconds half = rules_.heartbeat_timeout / 2;
+  const milliseconds half = rules_.terms.heartbeat_timeout / 2;
   for (const Node* const other : nodes_.contenders_of(node)) {
     if (now - other->contends_since < std::min(half, kProofOfLifeMax)) continue;
     refused.push_back({other->id(), "node rank " + std::to_string(node.join.node_rank) + " is " +
@@ -60,12 +60,12 @@ std::vector<Membership::Refusal> Membership::hear(Node& node, TimePoint now) {
 Node* Membership::silent(TimePoint now) {
   if (!counts_silence(rules_) || nodes_.empty()) return nullptr;
   Node& longest = nodes_.most_silent();
-  return now - longest.last_heard() >= rules_.heartbeat_timeout ? &longest : nullptr;
+  return now - longest.last_heard() >= rules_.terms.heartbeat_timeout ? &longest : nullptr;
 }
 
 Clock::duration Membership::forgive_own_sleep(TimePoint now) {
   const auto slept = now - std::exchange(last_step_, now);
-  if (slept <= rules_.heartbeat_timeout / 2) return {};
+  if (slept <= rules_.terms.heartbeat_timeout / 2) return {};
   nodes_.all_heard(now);
   if (nodes_.count(Phase::kContending) > 0)
     nodes_.for_each([&](Node& node) { node.contends_since = now; });
@@ -76,7 +76,7 @@ std::optional<TimePoint> Membership::next_due() const {
   if (nodes_.empty()) return std::nullopt;
   const TimePoint check = last_step_ + check_interval(rules_);
   if (!counts_silence(rules_)) return check;
-  return std::min(check, nodes_.most_silent().last_heard() + rules_.heartbeat_timeout);
+  return std::min(check, nodes_.most_silent().last_heard() + rules_.terms.heartbeat_timeout);
 }
 
 }  // namespace ddprun

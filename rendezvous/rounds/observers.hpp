@@ -18,7 +18,7 @@ class Observers {
  public:
   /// A job that begins at `now`.
   Observers(const CoordinatorRules& rules, TimePoint now)
-      : watch_{rules.hang_timeout, rules.on_hang}, times_{now}, chronicle_{now} {}
+      : watch_{rules.terms.hang_timeout, rules.terms.on_hang}, times_{now}, chronicle_{now} {}
 
   const RoundWatch& watch() const { return watch_; }
   RoundWatch& watch() { return watch_; }

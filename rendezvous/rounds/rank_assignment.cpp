@@ -42,15 +42,16 @@ std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) 
       ready, [=](const Node* node) { return is_sound(node) && node->parked.world_size > 0; });
   const auto prepares = [=](const Node* node) { return !counted && waits_for_workers(*node); };
   const auto is_able = [=](const Node* node) { return is_sound(node) && !prepares(node); };
-  if (std::ranges::count_if(ready, is_able) >= rules.nodes_min) std::erase_if(ready, prepares);
+  if (std::ranges::count_if(ready, is_able) >= rules.terms.nodes_min)
+    std::erase_if(ready, prepares);
   std::ranges::sort(ready, {}, precedence);
-  auto lacking = rules.nodes_min - std::ranges::count_if(ready, [=](const Node* node) {
+  auto lacking = rules.terms.nodes_min - std::ranges::count_if(ready, [=](const Node* node) {
                    return is_sound(node) && !node->announced;
                  });
   std::vector<Node*> members;
   for (Node* const node : ready)
     if (is_sound(node) || lacking-- > 0) members.push_back(node);
-  members.resize(std::min<std::size_t>(members.size(), rules.nodes_max));
+  members.resize(std::min<std::size_t>(members.size(), rules.terms.nodes_max));
   return members;
 }
 

@@ -44,7 +44,7 @@ void remember_failure(const Rounds::Parts& parts, TimePoint now) {
 void tell_those_who_wait(const Rounds::Parts& parts, const Rounds& rounds, int nodes) {
   parts.nodes.for_each([&](const Roster::Node& node) {
     if (waits_for_workers(node) && node.phase() == Roster::Phase::kReady &&
-        node.objection().empty() && nodes < parts.rules.nodes_max)
+        node.objection().empty() && nodes < parts.rules.terms.nodes_max)
       parts.out.send(node.peer(), preparation(parts.nodes, node, parts.rules, rounds.spare(node)));
     else if (node.phase() == Roster::Phase::kReady || node.phase() == Roster::Phase::kWitnessing)
       parts.out.send(node.peer(), rounds.spare(node));

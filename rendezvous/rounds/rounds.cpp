@@ -78,13 +78,14 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
   parts_.nodes.for_each([&](Node& node) {
     if (!node.is_in_round()) return;
     parts_.nodes.set_phase(node, Phase::kStopping);
-    longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms + node.join.check_ms);
+    longest_ms =
+        std::max(longest_ms, node.join.terms.shutdown_timeout.count() + node.join.check_ms);
     if (order.keep) order.evict = format_number_list(local_ranks_in(node, why.hung));
     parts_.out.send(node.peer(), order);
   });
   if (order.gently) longest_ms *= 2;  // to reach the last step, and then to leave
   stopping_ends_ = now + milliseconds{checkpoint_ms + longest_ms} +
-                   stopping_reserve(parts_.rules.heartbeat_timeout);
+                   stopping_reserve(parts_.rules.terms.heartbeat_timeout);
 }
 
 void Rounds::stop_at_once(TimePoint now) {
@@ -180,15 +181,15 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
   const CoordinatorRules& rules = parts_.rules;
   const bool first = parts_.job.counters.round == 0;
   const int ready = parts_.nodes.count(Phase::kReady);
-  if (ready < rules.nodes_min || !first)
+  if (ready < rules.terms.nodes_min || !first)
     last_call_ends_.reset();
   else if (!last_call_ends_)
-    last_call_ends_ = now + rules.last_call_timeout;
-  if (ready < rules.nodes_min || parts_.job.verdict || now < resumes_at(parts_) ||
+    last_call_ends_ = now + rules.terms.last_call_timeout;
+  if (ready < rules.terms.nodes_min || parts_.job.verdict || now < resumes_at(parts_) ||
       parts_.history.awaited_until(now))
     return std::nullopt;
   if (first && now < gathering_ends() &&
-      (ready < rules.nodes_max || ready - parts_.nodes.objected() < rules.nodes_max))
+      (ready < rules.terms.nodes_max || ready - parts_.nodes.objected() < rules.terms.nodes_max))
     return std::nullopt;
   const auto members = [this] {
     std::vector<NodeId> ids;
@@ -207,12 +208,12 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
 
 /// When the waiting for nodes ends: with the last call there are enough, without it too few.
 TimePoint Rounds::gathering_ends() const {
-  return last_call_ends_.value_or(gathering_since_ + parts_.rules.join_timeout);
+  return last_call_ends_.value_or(gathering_since_ + parts_.rules.terms.join_timeout);
 }
 
 /// Enough nodes may have to wait for leadership.
 TimePoint Rounds::gives_up_at() const {
-  if (last_call_ends_) return *last_call_ends_ + parts_.rules.join_timeout;
+  if (last_call_ends_) return *last_call_ends_ + parts_.rules.terms.join_timeout;
   return std::max(gathering_ends(), parts_.leadership.unknown_workers_end());
 }
 
@@ -221,8 +222,8 @@ bool Rounds::has_waited_in_vain(TimePoint now) const {
 }
 
 EndJob Rounds::timed_out(const std::string& last_loss) const {
-  const int needed = parts_.leadership.nodes_needed(parts_.rules.nodes_min);
-  std::string message = "waited " + std::to_string(parts_.rules.join_timeout.count() / 1000) +
+  const int needed = parts_.leadership.nodes_needed(parts_.rules.terms.nodes_min);
+  std::string message = "waited " + std::to_string(parts_.rules.terms.join_timeout.count() / 1000) +
                         " s for nodes: " + std::to_string(parts_.nodes.count(Phase::kReady)) +
                         " there, " + std::to_string(needed) + " needed";
   if (!last_loss.empty()) message += " (" + last_loss + ")";
@@ -250,7 +251,7 @@ std::optional<EndJob> Rounds::learn_from(const std::vector<Node*>& members) {
   }
   if (!parts_.failures.budget().is_spent_by(counters.attempt - 1)) return std::nullopt;
   return EndJob{EndJob::Outcome::kFailed,
-                parts_.rules.restarts_max,
+                parts_.rules.terms.restarts_max,
                 "the last attempt has failed, and the coordinator that knew why is gone",
                 {}};
 }
@@ -278,11 +279,11 @@ void Rounds::discard_parked(TimePoint now) {
     if (node.phase() != Phase::kReady || node.parked.workers.empty()) return;
     parts_.nodes.set_phase(node, Phase::kStopping);
     node.parked = {};
-    longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout_ms);
+    longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout.count());
     parts_.out.send(node.peer(), order);
   });
   stopping_ends_ =
-      now + milliseconds{longest_ms} + stopping_reserve(parts_.rules.heartbeat_timeout);
+      now + milliseconds{longest_ms} + stopping_reserve(parts_.rules.terms.heartbeat_timeout);
 }
 
 void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
@@ -347,16 +348,16 @@ Waiting Rounds::waiting(TimePoint now) const {
   const CoordinatorRules& rules = parts_.rules;
   const Leadership& leadership = parts_.leadership;
   const int ready = parts_.nodes.count(Phase::kReady);
-  const int needed = leadership.nodes_needed(rules.nodes_min);
+  const int needed = leadership.nodes_needed(rules.terms.nodes_min);
   const bool enough = parts_.job.counters.round > 0 && ready >= needed;
   const milliseconds pause = pause_left(parts_, now);
   TimePoint ends = enough ? std::max(now + pause, leadership.old_leases_end()) : gathering_ends();
   if (const TimePoint unknown_end = leadership.unknown_workers_end(); now < unknown_end)
-    ends =
-        enough || ready >= rules.nodes_max ? unknown_end : std::max(gathering_ends(), unknown_end);
+    ends = enough || ready >= rules.terms.nodes_max ? unknown_end
+                                                    : std::max(gathering_ends(), unknown_end);
   return {.nodes = ready,
           .nodes_min = needed,
-          .nodes_max = rules.nodes_max,
+          .nodes_max = rules.terms.nodes_max,
           .left_ms = std::chrono::duration_cast<milliseconds>(ends - now).count(),
           .pause_ms = pause.count(),
           .clock_us = microseconds(now),

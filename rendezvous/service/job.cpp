@@ -114,7 +114,7 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
   else
     ++agents_at_[channel->address()];
   std::unique_ptr<TunnelExit> tunnel;
-  if (rules().store == StoreAt::kLocal)
+  if (rules().terms.store == StoreAt::kLocal)
     tunnel = std::make_unique<TunnelExit>(channel, store_, [&, peer](std::uint32_t round) {
       return static_cast<int>(round) == round_ && agents_.contains(peer);
     });
@@ -184,7 +184,7 @@ bool Job::may_enter(const tcp::socket& socket) {
   boost::system::error_code gone;
   const auto remote = socket.remote_endpoint(gone).address();
   if (gone) return false;
-  const bool direct = rules().store == StoreAt::kLeader;
+  const bool direct = rules().terms.store == StoreAt::kLeader;
   const bool known = agents_at_.contains(remote) || remote == socket.local_endpoint(gone).address();
   if (direct && known) return true;
   refused_.say("refused a store client from {}: {}", remote.to_string(),

@@ -227,8 +227,8 @@ class Suspecting {
 }  // namespace
 
 std::optional<HangPatience> hang_patience(milliseconds said, const ProgressBook& book) {
-  if (said.count() == kHangTimeoutOff) return std::nullopt;
-  if (said.count() != kHangTimeoutAuto) return HangPatience{said, false};
+  if (said == kHangTimeoutOff) return std::nullopt;
+  if (said != kHangTimeoutAuto) return HangPatience{said, false};
   return HangPatience{std::max(kLearnedTimeoutMin, kPausesPerTimeout * book.longest_pause()), true};
 }
 

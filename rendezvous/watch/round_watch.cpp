@@ -15,7 +15,7 @@ void RoundWatch::begin_round(int world_size, std::set<NodeId> nodes, TimePoint n
   end_round();
   book_.begin_round(world_size, now);
   nodes_ = std::move(nodes);
-  if (said_.count() != kHangTimeoutOff) due_ = now;
+  if (said_ != kHangTimeoutOff) due_ = now;
 }
 
 void RoundWatch::end_round() {

@@ -95,7 +95,7 @@ TEST_CASE_METHOD(AgentFixture,
 }
 
 TEST_CASE_METHOD(AgentFixture, "a failed round is started again, and the user is informed") {
-  spec_.rules.restarts_max = 2;
+  spec_.terms.restarts_max = 2;
   workers_run("exit $((1 - TORCHELASTIC_RESTART_COUNT))");
   begin();
   const AgentEnd end = ends();
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(AgentFixture, "an announced end lets workers write a checkpoint
 }
 
 TEST_CASE_METHOD(AgentFixture, "workers meet in a store that their own agent hands on") {
-  spec_.rules.store = StoreAt::kLocal;
+  spec_.terms.store = StoreAt::kLocal;
   workers_run("echo store at $MASTER_ADDR $MASTER_PORT");
   begin();
   CHECK(ends().job.outcome == EndJob::Outcome::kFinished);
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(AgentFixture, "workers meet in a store that their own agent han
 
 TEST_CASE_METHOD(AgentFixture, "an agent whose coordinator never comes gives it up") {
   node_.run.coordinator = {"127.0.0.1", 1};
-  spec_.rules.join_timeout = 20ms;
+  spec_.terms.join_timeout = 20ms;
   workers_run("exit 0");
   begin_alone();
   const AgentEnd end = ends();

@@ -203,7 +203,7 @@ TEST_CASE_METHOD(LinkFixture, "workers find the store where the coordinator is, 
 }
 
 TEST_CASE_METHOD(LinkFixture, "with a local store workers find it here, at a port of the round") {
-  spec_.rules.store = StoreAt::kLocal;
+  spec_.terms.store = StoreAt::kLocal;
   const auto coordinator = connected();
   const auto round = link().open_store({.round = 1, .master_addr = "h0", .master_port = 7});
   REQUIRE(round.has_value());

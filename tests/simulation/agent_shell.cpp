@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 AgentRules rules_of(World& world, int host, const OwnProcess* process) {
   AgentRules rules = world.plan.group;
   rules.workers = world.random.number(1, rules.workers);
-  rules.join_timeout = world.plan.rounds.join_timeout;
+  rules.join_timeout = world.plan.rounds.terms.join_timeout;
   rules.endpoint = world.plan.rounds.endpoint;
   if (process != nullptr && process->can_seek()) {
     rules.find_successor = FindSuccessor::kInRegistry;
@@ -137,7 +137,7 @@ void AgentShell::join() {
             .host = "host" + std::to_string(host_),
             .workers = rules_.workers,
             .node_rank = world_.plan.ranks_wanted ? host_ : -1,
-            .terms = terms_of(world_.plan.rounds)};
+            .terms = world_.plan.rounds.terms};
   const Standby standby = standby_of(world_.plan.rounds.leadership, false);
   if (standby != Standby::kNotAtAll) join.voter = wish_.voter;
   join.parked = wish_.parked;

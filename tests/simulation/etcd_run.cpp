@@ -11,10 +11,11 @@ using namespace std::chrono_literals;
 /// Workers heed signals or not; none is stuck in the kernel, because no fence holds against that.
 JobPlan plan_for(World& world) {
   JobPlan plan = world.plan;
-  plan.rounds.nodes_max = world.random.number(std::max(plan.rounds.nodes_min, 2), plan.nodes);
+  plan.rounds.terms.nodes_max =
+      world.random.number(std::max(plan.rounds.terms.nodes_min, 2), plan.nodes);
   plan.rounds.leadership = LeadershipRules::Kind::kEtcd;
   plan.rounds.begins = LeadershipRules::Begins::kStandingBy;
-  plan.rounds.join_timeout = world.random.time(30s, 90s);
+  plan.rounds.terms.join_timeout = world.random.time(30s, 90s);
   plan.group.rejoin = true;
   plan.stuck_percent = 0;
   plan.ranks_wanted = false;
@@ -58,10 +59,10 @@ EtcdRun::Outcome EtcdRun::carry_out() {
 bool EtcdRun::is_late() const {
   if (!calm_since_) return false;
   const CoordinatorRules& rules = world_.plan.rounds;
-  const auto once = world_.plan.run_max + 4 * rules.heartbeat_timeout + 60s;
-  return world_.time.now() - *calm_since_ > 2 * rules.join_timeout +
-                                                (rules.restarts_max + 4) * once +
-                                                kMembersTimeouts * rules.heartbeat_timeout;
+  const auto once = world_.plan.run_max + 4 * rules.terms.heartbeat_timeout + 60s;
+  return world_.time.now() - *calm_since_ > 2 * rules.terms.join_timeout +
+                                                (rules.terms.restarts_max + 4) * once +
+                                                kMembersTimeouts * rules.terms.heartbeat_timeout;
 }
 
 // --- what happens ---

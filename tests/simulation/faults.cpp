@@ -123,7 +123,7 @@ void Faults::end_coordinator() {
   if (!comes_back) return;
   const bool soon = is_served(world_.plan) && world_.random.chance(70);
   const auto away =
-      world_.random.time(10ms, world_.plan.rounds.heartbeat_timeout * 3 / (soon ? 8 : 2));
+      world_.random.time(10ms, world_.plan.rounds.terms.heartbeat_timeout * 3 / (soon ? 8 : 2));
   world_.time.after(away, [this] {
     world_.trace.note(world_.time.now(), [] { return "* the coordinator starts again"; });
     cluster_.coordinator.begin_again();
@@ -193,7 +193,7 @@ std::optional<milliseconds> Faults::when_learned() {
 
 /// Shorter or longer than the timeout that notices it.
 milliseconds Faults::a_while() {
-  return world_.random.time(100ms, 3 * world_.plan.rounds.heartbeat_timeout);
+  return world_.random.time(100ms, 3 * world_.plan.rounds.terms.heartbeat_timeout);
 }
 
 }  // namespace ddprun::simulation

@@ -121,7 +121,7 @@ bool Invariants::is_member(PeerId peer) const {
 /// Whether the job must end when this node announces an end. Between two rounds, a member of the
 /// last one need not be a member of the next: it may have failed, or be the fourth of three.
 bool Invariants::ends_the_job(PeerId peer) const {
-  return is_member(peer) && (!stopping_ || counted_hosts() <= world_.plan.rounds.nodes_min);
+  return is_member(peer) && (!stopping_ || counted_hosts() <= world_.plan.rounds.terms.nodes_min);
 }
 
 /// An agent is let in again at once, whatever the coordinator believes of its earlier connections
@@ -232,13 +232,13 @@ void Invariants::check_sealed(const std::vector<Sealed>& sealed) {
   require(first.round > round_, [&] {
     return "rounds only grow: " + round_name(first.round) + " follows " + round_name(round_);
   });
-  require(rules.nodes_min <= size && size <= rules.nodes_max, [&] {
+  require(rules.terms.nodes_min <= size && size <= rules.terms.nodes_max, [&] {
     return "MIN:MAX: " + round_name(first.round) + " has " + std::to_string(size) + " nodes";
   });
-  require(failures_ <= rules.restarts_max && first.attempt == failures_, [&] {
+  require(failures_ <= rules.terms.restarts_max && first.attempt == failures_, [&] {
     return "restart budget: " + round_name(first.round) + " is attempt " +
            std::to_string(first.attempt) + " after " + std::to_string(failures_) + " failures of " +
-           std::to_string(rules.restarts_max) + " allowed";
+           std::to_string(rules.terms.restarts_max) + " allowed";
   });
   std::vector<Sealed> ranked = sealed;
   std::ranges::sort(ranked, {}, [](const Sealed& node) { return node.start.group_rank; });
@@ -265,7 +265,7 @@ void Invariants::check_sealed(const std::vector<Sealed>& sealed) {
 /// round without members has ended, even for a node that prepares for it, though no member was left
 /// to report that.
 void Invariants::check_nobody_kept_waiting() {
-  if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.nodes_max) return;
+  if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.terms.nodes_max) return;
   if (counted_hosts() < static_cast<int>(counted_.size())) return;  // one waits for another's rank
   const auto members = std::ranges::count_if(counted_, [&](const auto& entry) {
     return entry.second.round == round_ || entry.second.prepares;
@@ -308,17 +308,17 @@ void Invariants::check_verdict(const EndJob& verdict) {
              " have exited with 0";
     });
   if (verdict.outcome == EndJob::Outcome::kFailed)
-    require(failures_ == rules.restarts_max + 1, [&] {
+    require(failures_ == rules.terms.restarts_max + 1, [&] {
       return "restart budget: given up after " + std::to_string(failures_) + " failures, " +
-             std::to_string(rules.restarts_max) + " restarts allowed";
+             std::to_string(rules.terms.restarts_max) + " restarts allowed";
     });
   if (verdict.outcome == EndJob::Outcome::kPreempted)
     require(end_announced_ || spare_announced_,
             [] { return "preempted for a reason: no node learned that the end comes"; });
   if (verdict.outcome == EndJob::Outcome::kTooFewNodes)
-    require(counted_hosts() < rules.nodes_min, [&] {
+    require(counted_hosts() < rules.terms.nodes_min, [&] {
       return "timed out for a reason: " + std::to_string(counted_.size()) + " nodes are there, " +
-             std::to_string(rules.nodes_min) + " needed";
+             std::to_string(rules.terms.nodes_min) + " needed";
     });
 }
 

@@ -32,7 +32,7 @@ void Node::campaign_with(SimulatedEtcd& etcd) {
   const CoordinatorRules& rules = world_.plan.rounds;
   campaign_ = std::make_unique<CampaignShell>(
       world_, watcher_, etcd, host_,
-      Campaign::Rules{endpoint_of(host_), rules.heartbeat_timeout, rules.nodes_max},
+      Campaign::Rules{endpoint_of(host_), rules.terms.heartbeat_timeout, rules.terms.nodes_max},
       [this](const Campaign::Action& said) {
         tell_coordinator(said, [this](const auto& event) { coordinator_.hear_etcd(event); });
       });

@@ -159,7 +159,7 @@ void Nodes::calm_down() {
 }
 
 milliseconds Nodes::a_while() {
-  return world_.random.time(100ms, 3 * world_.plan.rounds.heartbeat_timeout);
+  return world_.random.time(100ms, 3 * world_.plan.rounds.terms.heartbeat_timeout);
 }
 
 void Nodes::note(const std::string& what) {

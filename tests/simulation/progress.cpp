@@ -67,7 +67,7 @@ void Invariants::check_one_live_round() {
 
 void Invariants::check_silent_evicted() {
   if (verdict_ || cluster_.coordinator.frozen() || cluster_.coordinator.gone()) return;
-  const auto timeout = world_.plan.rounds.heartbeat_timeout;
+  const auto timeout = world_.plan.rounds.terms.heartbeat_timeout;
   const TimePoint awake_since = cluster_.coordinator.awake_since();
   for (const auto& [peer, counted] : counted_) {
     const AgentShell& silent = agent(peer);
@@ -93,7 +93,7 @@ bool Invariants::undisturbed(const AgentShell& agent) const {
   const CoordinatorShell& coordinator = cluster_.coordinator;
   if (agent.gone() || agent.frozen() || !agent.connected()) return false;
   if (coordinator.gone() || coordinator.frozen()) return false;
-  const milliseconds enough = world_.plan.rounds.heartbeat_timeout + kSlack;
+  const milliseconds enough = world_.plan.rounds.terms.heartbeat_timeout + kSlack;
   const TimePoint awake_since = std::max(agent.awake_since(), coordinator.awake_since());
   return world_.time.now() - awake_since >= enough &&
          world_.network.healthy_for(agent.link(), enough);
@@ -125,7 +125,7 @@ void Invariants::gives_up_coordinator(const AgentShell& agent) {
 
 milliseconds Invariants::patience_with_refusals(const AgentShell& agent) const {
   const auto& rules = world_.plan.rounds;
-  return agent.ever_joined() ? rules.heartbeat_timeout : rules.join_timeout;
+  return agent.ever_joined() ? rules.terms.heartbeat_timeout : rules.terms.join_timeout;
 }
 
 void Invariants::check_patience(const AgentShell& agent) {
@@ -144,7 +144,7 @@ void Invariants::gives_up_connecting(const AgentShell& agent) {
   if (agent.coming_back()) return;  // its lease ends before
   if (world_.time.now() - agent.awake_since() < 2 * ConnectPlan::kLongestPause) return;
   const TimePoint now = world_.time.now() + 2 * ConnectPlan::kLongestPause;
-  const bool long_enough = now - *agent.connecting_since() >= world_.plan.rounds.join_timeout;
+  const bool long_enough = now - *agent.connecting_since() >= world_.plan.rounds.terms.join_timeout;
   const bool refused_enough =
       agent.refused_since() && now - agent.last_not_refused() >= patience_with_refusals(agent);
   require(long_enough || refused_enough, [&] {
@@ -154,11 +154,12 @@ void Invariants::gives_up_connecting(const AgentShell& agent) {
 }
 
 void Invariants::calm_begins() {
-  const int stops = world_.plan.rounds.restarts_max + 2 + static_cast<int>(cluster_.agents.size());
-  const milliseconds longest_delay{world_.plan.rounds.restarts.delay_max_ms};
+  const int stops =
+      world_.plan.rounds.terms.restarts_max + 2 + static_cast<int>(cluster_.agents.size());
+  const milliseconds longest_delay{world_.plan.rounds.terms.restarts.delay_max_ms};
   calm_since_ = last_fine_ = world_.time.now();
   deadline_ = world_.time.now() + stops * (world_.plan.run_max + pause_max() + longest_delay) +
-              world_.plan.rounds.join_timeout;
+              world_.plan.rounds.terms.join_timeout;
 }
 
 void Invariants::check_progress() {
@@ -173,11 +174,11 @@ void Invariants::check_progress() {
     return "an announced end is the end: a node has known of it for " +
            in_seconds(now - *calm_since_) + ", and the job goes on";
   });
-  if (over || able < world_.plan.rounds.nodes_min || round_runs()) last_fine_ = now;
+  if (over || able < world_.plan.rounds.terms.nodes_min || round_runs()) last_fine_ = now;
   require(now - last_fine_ <= pause_max(), [&] {
     return "progress: " + std::to_string(able) + " nodes are there, " +
-           std::to_string(world_.plan.rounds.nodes_min) + " needed, and no round has run for " +
-           in_seconds(now - last_fine_);
+           std::to_string(world_.plan.rounds.terms.nodes_min) +
+           " needed, and no round has run for " + in_seconds(now - last_fine_);
   });
 }
 
@@ -213,8 +214,9 @@ milliseconds Invariants::stop_max() const {
 /// Silence is noticed, workers are stopped, nodes join again, and for that the others are stopped.
 milliseconds Invariants::pause_max() const {
   const auto& rules = world_.plan.rounds;
-  const auto left_over = is_served(world_.plan) ? 2 * rules.heartbeat_timeout : 0ms;
-  return left_over + 3 * rules.heartbeat_timeout + 2 * stop_max() + rules.last_call_timeout + 5s;
+  const auto left_over = is_served(world_.plan) ? 2 * rules.terms.heartbeat_timeout : 0ms;
+  return left_over + 3 * rules.terms.heartbeat_timeout + 2 * stop_max() +
+         rules.terms.last_call_timeout + 5s;
 }
 
 }  // namespace ddprun::simulation

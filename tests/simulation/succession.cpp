@@ -11,9 +11,9 @@ using namespace std::chrono_literals;
 
 /// Half of an even number of nodes is a majority together with the witness.
 void have_witness(World& world, JobPlan& plan) {
-  plan.rounds.nodes_max = plan.nodes = world.random.chance(70) ? 2 : 4;
-  plan.rounds.nodes_min = world.random.number(1, plan.nodes);
-  if (world.random.chance(60)) plan.rounds.nodes_min = 1;
+  plan.rounds.terms.nodes_max = plan.nodes = world.random.chance(70) ? 2 : 4;
+  plan.rounds.terms.nodes_min = world.random.number(1, plan.nodes);
+  if (world.random.chance(60)) plan.rounds.terms.nodes_min = 1;
 }
 
 /// Jobs of two and more nodes, many of them with spares. Workers heed signals or not; none is stuck
@@ -21,12 +21,12 @@ void have_witness(World& world, JobPlan& plan) {
 JobPlan plan_for(World& world) {
   JobPlan plan = world.plan;
   plan.nodes = world.random.number(3, 6);
-  plan.rounds.nodes_max = world.random.chance(30) ? 2 : world.random.number(2, plan.nodes);
-  plan.rounds.nodes_min = world.random.number(1, plan.rounds.nodes_max);
+  plan.rounds.terms.nodes_max = world.random.chance(30) ? 2 : world.random.number(2, plan.nodes);
+  plan.rounds.terms.nodes_min = world.random.number(1, plan.rounds.terms.nodes_max);
   const bool witnessed = world.random.chance(35);
   if (witnessed) have_witness(world, plan);
   plan.rounds.leadership = LeadershipRules::Kind::kElected;
-  plan.rounds.join_timeout = world.random.time(30s, 90s);
+  plan.rounds.terms.join_timeout = world.random.time(30s, 90s);
   plan.rounds.endpoint = "host0:1";
   plan.group.rejoin = true;
   plan.group.endpoint = plan.rounds.endpoint;
@@ -102,9 +102,9 @@ SuccessionRun::Outcome SuccessionRun::carry_out() {
   const auto late = [&] {
     if (!calm_since_) return false;
     const auto& rules = world_.plan.rounds;
-    const auto once = world_.plan.run_max + 4 * rules.heartbeat_timeout + 60s;
+    const auto once = world_.plan.run_max + 4 * rules.terms.heartbeat_timeout + 60s;
     return world_.time.now() - *calm_since_ >
-           2 * rules.join_timeout + (rules.restarts_max + 4) * once;
+           2 * rules.terms.join_timeout + (rules.terms.restarts_max + 4) * once;
   };
   const auto over = [&] { return invariants_.has_two_jobs() || nodes_.all_are_gone(); };
   while (!invariants_.broken() && !over() && !late() && world_.time.run_next())

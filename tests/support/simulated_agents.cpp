@@ -132,7 +132,8 @@ class Swarm {
                         .host = "node" + std::to_string(number),
                         .terms = {.nodes_min = 1,
                                   .nodes_max = options_.agents + others(),
-                                  .heartbeat_timeout_ms = options_.heartbeat_timeout_ms,
+                                  .heartbeat_timeout =
+                                      std::chrono::milliseconds{options_.heartbeat_timeout_ms},
                                   .store = options_.tls ? StoreAt::kLocal : StoreAt::kLeader},
                         .voter = voter(number)});
     for (;;) {

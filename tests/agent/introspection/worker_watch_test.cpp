@@ -163,8 +163,8 @@ TEST_CASE_METHOD(WorkerFixture, "the end is reported with all that was known") {
 
 TEST_CASE("looks are rare, and frequent enough for a short timeout") {
   const auto deep = [](auto timeout) { return look_intervals(timeout).deep; };
-  CHECK(deep(std::chrono::milliseconds{kHangTimeoutAuto}) == 15s);
-  CHECK(deep(std::chrono::milliseconds{kHangTimeoutOff}) == 15s);
+  CHECK(deep(kHangTimeoutAuto) == 15s);
+  CHECK(deep(kHangTimeoutOff) == 15s);
   CHECK(deep(8s) == 1s);
   CHECK(deep(10ms) == 100ms);
   CHECK(deep(1h) == 15s);
@@ -172,7 +172,7 @@ TEST_CASE("looks are rare, and frequent enough for a short timeout") {
 }
 
 TEST_CASE_METHOD(WorkerFixture, "looks that take long are rarer, and the first ones are frequent") {
-  watch = WorkerWatch{3, look_intervals(std::chrono::milliseconds{kHangTimeoutAuto})};
+  watch = WorkerWatch{3, look_intervals(kHangTimeoutAuto)};
   CHECK(watch.deep_pause(50ms) == 1s);
   at(1, 1);
   CHECK(watch.deep_pause(50ms) == 15s);

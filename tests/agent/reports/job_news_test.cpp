@@ -32,8 +32,8 @@ class NewsFixture {
     LaunchSpec spec;
     spec.meeting.shares_output = shares_output;
     spec.workers = 2;
-    spec.rules.restarts_max = 3;
-    spec.rules.restarts.delay_max_ms = 60'000;
+    spec.terms.restarts_max = 3;
+    spec.terms.restarts.delay_max_ms = 60'000;
     return spec;
   }
   JobNews news_;

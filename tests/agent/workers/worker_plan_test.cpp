@@ -14,7 +14,7 @@ LaunchSpec four_workers() {
   spec.arguments = {"python3", "-u", "train.py"};
   spec.workers = 4;
   spec.role = "trainer";
-  spec.rules.restarts_max = 3;
+  spec.terms.restarts_max = 3;
   return spec;
 }
 

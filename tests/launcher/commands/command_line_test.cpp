@@ -77,7 +77,7 @@ TEST_CASE_METHOD(CommandLineFixture, "a script is run by python -u with all that
 TEST_CASE_METHOD(CommandLineFixture,
                  "options are taken in both spellings and with an equals sign") {
   CHECK(spec({"--nproc_per_node=3", "--max_restarts=2", script()}).workers == 3);
-  CHECK(spec({"--nproc-per-node=3", "--max_restarts=2", script()}).rules.restarts_max == 2);
+  CHECK(spec({"--nproc-per-node=3", "--max_restarts=2", script()}).terms.restarts_max == 2);
 }
 
 TEST_CASE_METHOD(CommandLineFixture, "a module is run by python -u -m, and need not be a file") {
@@ -179,7 +179,7 @@ TEST_CASE("a command is one only to a program that is not called torchrun") {
 
 TEST_CASE_METHOD(CommandLineFixture, "an option may be cut short as long as it is unique") {
   CHECK(spec({"--nproc=3", script()}).workers == 3);
-  CHECK(spec({"--standal", "--max-r=2", script()}).rules.restarts_max == 2);
+  CHECK(spec({"--standal", "--max-r=2", script()}).terms.restarts_max == 2);
   CHECK_THAT(error({"--n=3", script()}),
              contains("more than one option: --nproc-per-node, --nnodes, --no-python,"));
   // Unique among torchrun's options, which our own --no-pty does not change.
@@ -270,7 +270,7 @@ TEST_CASE_METHOD(CommandLineFixture, "a c10d job of several nodes meets at its e
   CHECK(s.meeting.hosting == Hosting::kAtEndpoint);
   CHECK(s.meeting.coordinator.host == "node7");
   CHECK(s.meeting.coordinator.port == 29400);
-  CHECK(s.meeting.nodes_min == 1);
+  CHECK(s.terms.nodes_min == 1);
   CHECK(s.meeting.node_rank == -1);
   const auto hosting = [&](const char* is_host) {
     return spec({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=a:1", "--rdzv-conf",
@@ -301,13 +301,13 @@ TEST_CASE_METHOD(CommandLineFixture,
                              "join_timeout=20,last_call_timeout=1.5,keep_alive_interval=2,"
                              "keep_alive_max_attempt=4,is_host=yes,read_timeout=9",
                              script()});
-  CHECK(s.rules.join_timeout == std::chrono::seconds{20});
-  CHECK(s.rules.last_call_timeout == std::chrono::milliseconds{1500});
-  CHECK(s.rules.heartbeat_timeout == std::chrono::seconds{8});
+  CHECK(s.terms.join_timeout == std::chrono::seconds{20});
+  CHECK(s.terms.last_call_timeout == std::chrono::milliseconds{1500});
+  CHECK(s.terms.heartbeat_timeout == std::chrono::seconds{8});
   for (const auto& [conf, seconds] : {std::pair{"heartbeat_timeout=7", 7},
                                       std::pair{"heartbeat_timeout=7,keep_alive_interval=2", 6},
                                       std::pair{"keep_alive_max_attempt=4", 20}})
-    CHECK(spec({"--rdzv-conf", conf, script()}).rules.heartbeat_timeout ==
+    CHECK(spec({"--rdzv-conf", conf, script()}).terms.heartbeat_timeout ==
           std::chrono::seconds{seconds});
   CHECK_THAT(error({"--rdzv-conf=abc", script()}), contains("expected KEY=VALUE"));
   CHECK_THAT(error({"--rdzv-conf==3", script()}), contains("expected KEY=VALUE"));
@@ -326,10 +326,9 @@ TEST_CASE_METHOD(CommandLineFixture,
                  "the rendezvous configuration may be in quotes and have blanks") {
   for (const char* conf : {"'join_timeout=5,timeout=9'", "\"join_timeout=5,timeout=9\"",
                            " join_timeout = 5 , timeout=9 ", "' join_timeout=5,timeout = 9 ' "})
-    CHECK(spec({"--rdzv-conf", conf, script()}).rules.join_timeout == std::chrono::seconds{5});
+    CHECK(spec({"--rdzv-conf", conf, script()}).terms.join_timeout == std::chrono::seconds{5});
   for (const char* nothing : {"", " ", "''", "\"\""})
-    CHECK(spec({"--rdzv-conf", nothing, script()}).rules.join_timeout ==
-          CoordinatorRules{}.join_timeout);
+    CHECK(spec({"--rdzv-conf", nothing, script()}).terms.join_timeout == JobTerms{}.join_timeout);
   for (const char* bad : {"'join_timeout=5", "'", "'join_timeout=5\"", "join_timeout=' '",
                           "join_timeout=5,", "join_timeout= ", " =5"})
     CHECK_THAT(error({"--rdzv-conf", bad, script()}), contains("--rdzv-conf '"));
@@ -435,13 +434,13 @@ TEST_CASE_METHOD(CommandLineFixture,
 }
 
 TEST_CASE_METHOD(CommandLineFixture, "workers reach their store where --store says") {
-  CHECK(spec({script()}).rules.store == StoreAt::kLeader);
-  CHECK(spec({"--store=leader", script()}).rules.store == StoreAt::kLeader);
-  CHECK(spec({"--store", "local", script()}).rules.store == StoreAt::kLocal);
-  CHECK(spec({"--standalone", "--store", "local", script()}).rules.store == StoreAt::kLocal);
+  CHECK(spec({script()}).terms.store == StoreAt::kLeader);
+  CHECK(spec({"--store=leader", script()}).terms.store == StoreAt::kLeader);
+  CHECK(spec({"--store", "local", script()}).terms.store == StoreAt::kLocal);
+  CHECK(spec({"--standalone", "--store", "local", script()}).terms.store == StoreAt::kLocal);
   CHECK_THAT(error({"--store", "here", script()}), contains("expected one of leader, local"));
   environment_["PET_STORE"] = "local";
-  CHECK(spec({script()}).rules.store == StoreAt::kLocal);
+  CHECK(spec({script()}).terms.store == StoreAt::kLocal);
   const std::string shown = dry_run(spec({"--master-port", "29500", script()}), {});
   CHECK_THAT(shown, contains("MASTER_ADDR=127.0.0.1 MASTER_PORT='<any free port>'"));
 }

@@ -79,8 +79,8 @@ class ClusterFixture {
 TEST_CASE_METHOD(ClusterFixture, "a Slurm step tells nodes, rank, endpoint and run id") {
   in(kSlurmTask);
   const LaunchSpec s = spec();
-  CHECK(s.meeting.nodes_min == 3);
-  CHECK(s.meeting.nodes_max == 3);
+  CHECK(s.terms.nodes_min == 3);
+  CHECK(s.terms.nodes_max == 3);
   CHECK(s.meeting.node_rank == 2);
   CHECK(s.meeting.coordinator.host == "h0");
   CHECK(s.meeting.coordinator.port == 16'384 + 12 * 4);
@@ -114,8 +114,8 @@ TEST_CASE_METHOD(ClusterFixture, "a requeued job has another run id, another ste
 TEST_CASE_METHOD(ClusterFixture, "an option given by hand wins over Slurm") {
   in(kSlurmTask);
   const LaunchSpec elastic = spec({"--nnodes", "2:8", "--rdzv-id", "mine"});
-  CHECK(elastic.meeting.nodes_min == 2);
-  CHECK(elastic.meeting.nodes_max == 3);  // more cannot come
+  CHECK(elastic.terms.nodes_min == 2);
+  CHECK(elastic.terms.nodes_max == 3);  // more cannot come
   CHECK(elastic.meeting.run_id == "mine");
   const LaunchSpec by_hand =
       spec({"--nnodes=3", "--rdzv-backend=c10d", "--rdzv-endpoint=h1:29500"});
@@ -146,10 +146,10 @@ TEST_CASE_METHOD(ClusterFixture,
 
 TEST_CASE_METHOD(ClusterFixture, "with --no-slurm or --standalone, Slurm's nodes are left alone") {
   in(kSlurmTask);
-  CHECK(spec({"--no-slurm"}).meeting.nodes_max == 1);
+  CHECK(spec({"--no-slurm"}).terms.nodes_max == 1);
   CHECK(spec({"--no-slurm"}).meeting.run_id == "none");
   CHECK(spec({"--no-slurm"}).preemption.signals.empty());
-  CHECK(spec({"--standalone"}).meeting.nodes_max == 1);
+  CHECK(spec({"--standalone"}).terms.nodes_max == 1);
 }
 
 TEST_CASE_METHOD(ClusterFixture, "auto and gpu count what Slurm grants") {
@@ -202,7 +202,7 @@ TEST_CASE_METHOD(ClusterFixture, "a job of each alone needs no place among the o
   CHECK_THAT(error(), contains("--standalone"));
   CHECK_THAT(error({"--nnodes=2"}), contains("srun has started 4 ddprun"));
   for (const char* alone : {"--standalone", "--nnodes=1"}) {
-    CHECK(spec({alone}).meeting.nodes_max == 1);
+    CHECK(spec({alone}).terms.nodes_max == 1);
     CHECK_FALSE(spec({alone}).preemption.signals.empty());
     CHECK(launch({alone}).cluster.empty());
   }
@@ -211,7 +211,7 @@ TEST_CASE_METHOD(ClusterFixture, "a job of each alone needs no place among the o
   variables_["SLURM_GTIDS"] = "0";
   variables_["SLURM_STEP_NODELIST"] = "h[";
   CHECK_THAT(error(), contains("SLURM_STEP_NODELIST") && contains("with --standalone"));
-  CHECK(spec({"--standalone"}).meeting.nodes_max == 1);
+  CHECK(spec({"--standalone"}).terms.nodes_max == 1);
 }
 
 TEST_CASE_METHOD(ClusterFixture, "a standalone job does not tell of nodes that it leaves alone") {
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(ClusterFixture, "what is typed into the shell of srun --pty is 
   variables_["SLURM_PTY_PORT"] = "35443";
   variables_["SLURM_TASK_PID"] = "700";
   process_group_ = 701;  // an interactive shell gives each command one
-  CHECK(spec({}).meeting.nodes_max == 1);
+  CHECK(spec({}).terms.nodes_max == 1);
   CHECK_FALSE(spec({}).preemption.signals.empty());
   CHECK_THAT(launch({}).cluster, contains("shell of srun --pty: one node, run id"));
   process_group_ = 700;  // srun has started it, or a script that did
@@ -277,7 +277,7 @@ TEST_CASE_METHOD(ClusterFixture, "a batch script's job on one node runs right th
   CHECK(spec({"--standalone"}).preemption.signals == std::vector{SIGUSR1, SIGTERM});
   CHECK(spec({"--nnodes=2", "--node-rank=1", "--master-addr=h0"}).meeting.node_rank == 1);
   variables_["SLURM_JOB_NUM_NODES"] = "1";
-  CHECK(spec().meeting.nodes_max == 1);
+  CHECK(spec().terms.nodes_max == 1);
 }
 
 TEST_CASE_METHOD(ClusterFixture, "mistakes are found before srun is") {
@@ -300,7 +300,7 @@ TEST_CASE("the step is found by its name") {
 TEST_CASE_METHOD(ClusterFixture, "mpirun tells nodes and ranks; they meet where mpirun runs") {
   in(kOpenMpi);
   const LaunchSpec s = spec();
-  CHECK(s.meeting.nodes_max == 2);
+  CHECK(s.terms.nodes_max == 2);
   CHECK(s.meeting.node_rank == 1);
   CHECK(s.meeting.coordinator.host == "10.77.0.1");
   CHECK(s.meeting.hosting == Hosting::kAtEndpoint);
@@ -308,13 +308,13 @@ TEST_CASE_METHOD(ClusterFixture, "mpirun tells nodes and ranks; they meet where 
   CHECK(s.preemption.signals.empty());
   variables_.erase("OMPI_MCA_orte_hnp_uri");
   CHECK_THAT(error(), contains("Open MPI does not tell where the first node is"));
-  CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).meeting.nodes_max == 2);
+  CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).terms.nodes_max == 2);
 }
 
 TEST_CASE_METHOD(ClusterFixture, "MPICH tells nodes and ranks; the endpoint has to be given") {
   in({{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}});
   const LaunchSpec s = spec({"--master-addr", "h0"});
-  CHECK(s.meeting.nodes_max == 2);
+  CHECK(s.terms.nodes_max == 2);
   CHECK(s.meeting.node_rank == 1);
   CHECK_THAT(error(), contains("--rdzv-endpoint"));
 }

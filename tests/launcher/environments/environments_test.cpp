@@ -125,9 +125,10 @@ class RecordedFixture {
 
 TEST_CASE_METHOD(RecordedFixture, "a task of Flux finds its rank, and the first host in R") {
   in(kFluxTask);
-  const Meeting m = meeting();
-  CHECK(m.nodes_min == 2);
-  CHECK(m.nodes_max == 2);
+  const LaunchSpec spec = launch({}).spec;
+  const Meeting& m = spec.meeting;
+  CHECK(spec.terms.nodes_min == 2);
+  CHECK(spec.terms.nodes_max == 2);
   CHECK(m.node_rank == 1);
   CHECK(m.coordinator.host == "corona171");
   CHECK(m.hosting == Hosting::kElsewhere);
@@ -153,7 +154,7 @@ TEST_CASE_METHOD(RecordedFixture,
 TEST_CASE_METHOD(RecordedFixture, "where Flux does not answer, the endpoint has to be given") {
   in({kFluxTask.variables});
   CHECK_THAT(error(), contains("does not tell where the first node is ('' is no resource set"));
-  CHECK(meeting({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).nodes_max == 2);
+  CHECK(launch({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).spec.terms.nodes_max == 2);
 }
 
 TEST_CASE_METHOD(RecordedFixture, "in an instance of Flux ddprun starts itself by flux run") {
@@ -231,8 +232,9 @@ TEST_CASE_METHOD(RecordedFixture, "a task of pbsdsh finds its rank and the first
   in(kPbsScript);
   variables()["PBS_TASKNUM"] = "2";
   variables()["PBS_NODENUM"] = "1";
-  const Meeting m = meeting();
-  CHECK(m.nodes_max == 2);
+  const LaunchSpec spec = launch({}).spec;
+  const Meeting& m = spec.meeting;
+  CHECK(spec.terms.nodes_max == 2);
   CHECK(m.node_rank == 1);
   CHECK(m.coordinator.host == "n17.example.org");
   CHECK(m.hosting == Hosting::kElsewhere);
@@ -245,8 +247,9 @@ TEST_CASE_METHOD(RecordedFixture, "a task of pbsdsh finds its rank and the first
 
 TEST_CASE_METHOD(RecordedFixture, "jsrun tells ranks, and starts nothing on the launch node") {
   in(kJsrun);
-  const Meeting m = meeting();
-  CHECK(m.nodes_max == 2);
+  const LaunchSpec spec = launch({}).spec;
+  const Meeting& m = spec.meeting;
+  CHECK(spec.terms.nodes_max == 2);
   CHECK(m.node_rank == 1);
   CHECK(m.coordinator.host == "h41n08");
   CHECK(m.hosting == Hosting::kAtEndpoint);
@@ -257,7 +260,8 @@ TEST_CASE_METHOD(RecordedFixture, "jsrun tells ranks, and starts nothing on the 
 
 TEST_CASE_METHOD(RecordedFixture, "SageMaker lists the hosts, and this one's name is its rank") {
   in(kSageMaker);
-  const Meeting m = meeting();
+  const LaunchSpec spec = launch({}).spec;
+  const Meeting& m = spec.meeting;
   CHECK(m.nodes_max == 3);
   CHECK(m.node_rank == 1);
   CHECK(m.coordinator.host == "algo-1");
@@ -274,7 +278,8 @@ TEST_CASE_METHOD(RecordedFixture, "SageMaker lists the hosts, and this one's nam
 
 TEST_CASE_METHOD(RecordedFixture, "pods of an indexed Job meet at the first of them") {
   in(kPod);
-  const Meeting m = meeting();
+  const LaunchSpec spec = launch({}).spec;
+  const Meeting& m = spec.meeting;
   CHECK(m.nodes_min == 4);
   CHECK(m.nodes_max == 4);
   CHECK(m.node_rank == 3);

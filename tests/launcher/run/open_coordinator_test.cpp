@@ -13,7 +13,7 @@ class CoordinatorFixture {
     LaunchSpec spec;
     spec.meeting.hosting = hosting;
     spec.meeting.coordinator = std::move(endpoint);
-    spec.meeting.nodes_max = nodes_max_;
+    spec.terms.nodes_max = nodes_max_;
     spec.meeting.node_rank = node_rank_;
     return open_coordinator(io_, io_, spec, "job");
   }
@@ -95,7 +95,7 @@ TEST_CASE("a warning says which processes can join a job of several nodes withou
   boost::asio::io_context io{1};
   LaunchSpec spec;
   spec.meeting.coordinator = {"0.0.0.0", 0};
-  spec.meeting.nodes_max = 2;
+  spec.terms.nodes_max = 2;
   SECTION("when others reach the endpoint") {
     REQUIRE(open_coordinator(io, io, spec, "job").has_value());
     CHECK_THAT(log.text(), contains("warning: there is no secret (--secret-file): anyone who"));
@@ -106,7 +106,7 @@ TEST_CASE("a warning says which processes can join a job of several nodes withou
     CHECK(log.text().empty());
   }
   SECTION("not of one node") {
-    spec.meeting.nodes_max = 1;
+    spec.terms.nodes_max = 1;
     REQUIRE(open_coordinator(io, io, spec, "job").has_value());
     CHECK(log.text().empty());
   }

@@ -48,7 +48,7 @@ TEST_CASE("torchrun's block is left out for who asks for it, which changes nothi
 TEST_CASE("a folder for failures of nodes counts three strikes within a day") {
   const auto policy = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"--nnodes", "2"});
-    return spec_of(std::move(words)).rules.node_policy;
+    return spec_of(std::move(words)).terms.node_policy;
   };
   CHECK(policy({}) == NodePolicy{.strikes = 0, .window_ms = kNodeWindowMs});
   CHECK(policy({"--node-history", "/shared"}) ==
@@ -56,10 +56,10 @@ TEST_CASE("a folder for failures of nodes counts three strikes within a day") {
   CHECK(policy({"--node-strikes", "5", "--node-window", "2h"}) ==
         NodePolicy{.strikes = 5, .window_ms = 7'200'000});
   CHECK(policy({"--node-history", "/shared", "--node-strikes", "0"}).strikes == 0);
-  CHECK(spec_of({"--nnodes", "2", "--node-history", "/shared"}).rules.node_history == "/shared");
-  const JobRules alone = spec_of({"--node-history", "/shared"}).rules;
-  CHECK(alone.node_history.empty());
-  CHECK(alone.node_policy == NodePolicy{});
+  CHECK(spec_of({"--nnodes", "2", "--node-history", "/shared"}).node.history == "/shared");
+  const LaunchSpec alone = spec_of({"--node-history", "/shared"});
+  CHECK(alone.node.history.empty());
+  CHECK(alone.terms.node_policy == NodePolicy{});
 }
 
 }  // namespace

@@ -74,10 +74,10 @@ TEST_CASE_METHOD(JobSecretFixture, "the secret comes from the file, else from th
 }
 
 TEST_CASE_METHOD(JobSecretFixture, "with a secret, workers reach the store through their ddprun") {
-  CHECK(launch({}).spec.rules.store == StoreAt::kLeader);
-  CHECK(launch({"--secret-file", file_}).spec.rules.store == StoreAt::kLocal);
+  CHECK(launch({}).spec.terms.store == StoreAt::kLeader);
+  CHECK(launch({"--secret-file", file_}).spec.terms.store == StoreAt::kLocal);
   const Launch insists = launch({"--secret-file", file_, "--store", "leader"});
-  CHECK(insists.spec.rules.store == StoreAt::kLocal);
+  CHECK(insists.spec.terms.store == StoreAt::kLocal);
   REQUIRE(insists.warnings.size() == 1);
   CHECK_THAT(insists.warnings[0], contains("--store has no effect: with a secret"));
 }
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(JobSecretFixture, "an agent on a host takes the launcher's secr
   job = parse_launch(words, surroundings(environment, 6), place);
   REQUIRE(job.has_value());
   CHECK(job->spec.secret == in_file_);
-  CHECK(job->spec.rules.store == StoreAt::kLocal);
+  CHECK(job->spec.terms.store == StoreAt::kLocal);
 }
 
 TEST_CASE_METHOD(JobSecretFixture, "a batch script's step gets a secret, unless it reads a file") {

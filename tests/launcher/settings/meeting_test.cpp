@@ -31,10 +31,9 @@ std::string told_of_etcd(const EtcdPlace& etcd) {
 }
 
 /// "job none, 2:4 nodes, rank 1, joins 10.0.0.1:29500": the meeting in a line.
-std::string told(const Meeting& meeting) {
+std::string told(const NodeRange& nodes, const Meeting& meeting) {
   return fmt::format("job {}, {}:{} nodes, rank {}, {}{} {}:{}{}",
-                     meeting.run_id.empty() ? "<fresh>" : meeting.run_id, meeting.nodes_min,
-                     meeting.nodes_max,
+                     meeting.run_id.empty() ? "<fresh>" : meeting.run_id, nodes.min, nodes.max,
                      meeting.node_rank < 0 ? "any" : std::to_string(meeting.node_rank),
                      meeting.etcd ? told_of_etcd(*meeting.etcd) : "", hosting_text(meeting.hosting),
                      meeting.coordinator.host, meeting.coordinator.port,
@@ -48,7 +47,7 @@ std::string told(const Words& options, const MeetingPlace& place) {
   if (!conf) return "no --rdzv-conf: " + conf.error().message;
   const auto decided = decide_meeting(arguments->settings, *conf, place);
   if (!decided) return "error: " + decided.error().message;
-  std::string text = told(decided->meeting);
+  std::string text = told(decided->nodes, decided->meeting);
   for (const Endpoint& each : decided->meeting.places) text += " or " + text_of(each);
   for (const std::string& warning : decided->warnings) text += "; " + warning;
   return text;

@@ -1,12 +1,15 @@
 #include "rendezvous/messages/message_limits.hpp"
 
-#include <limits>
+#include <chrono>
 
 #include "rendezvous/messages/messages.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
 namespace {
+
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 
 const Join kGood{.run_id = "job",
                  .node = "n",
@@ -67,9 +70,9 @@ TEST_CASE("the terms of a job are held to their limits") {
   CHECK_FALSE(terms([](JobTerms& t) { t.nodes_max = 1; }));
   CHECK(terms([](JobTerms& t) { t.nodes_max = kNodesMax; }));
   CHECK_FALSE(terms([](JobTerms& t) { t.nodes_max = kNodesMax + 1; }));
-  CHECK(terms([](JobTerms& t) { t.hang_timeout_ms = kHangTimeoutOff; }));
-  CHECK_FALSE(terms([](JobTerms& t) { t.hang_timeout_ms = kHangTimeoutOff - 1; }));
-  CHECK_FALSE(terms([](JobTerms& t) { t.hang_timeout_ms = kTimeoutMsMax + 1; }));
+  CHECK(terms([](JobTerms& t) { t.hang_timeout = kHangTimeoutOff; }));
+  CHECK_FALSE(terms([](JobTerms& t) { t.hang_timeout = kHangTimeoutOff - 1ms; }));
+  CHECK_FALSE(terms([](JobTerms& t) { t.hang_timeout = milliseconds{kTimeoutMsMax + 1}; }));
   CHECK(terms([](JobTerms& t) { t.restarts_max = 0; }));
   CHECK_FALSE(terms([](JobTerms& t) { t.restarts_max = -1; }));
   constexpr auto kWithinWindow = CountedRestarts::kWithinWindow;
@@ -81,15 +84,16 @@ TEST_CASE("the terms of a job are held to their limits") {
   }));
   CHECK_FALSE(terms([](JobTerms& t) { t.restarts.delay_max_ms = kTimeoutMsMax + 1; }));
   CHECK_FALSE(terms([](JobTerms& t) { t.restarts.same_failure_limit = -1; }));
-  for (std::int64_t JobTerms::*timeout :
-       {&JobTerms::last_call_timeout_ms, &JobTerms::join_timeout_ms,
-        &JobTerms::heartbeat_timeout_ms, &JobTerms::shutdown_timeout_ms}) {
-    const std::int64_t least = timeout == &JobTerms::heartbeat_timeout_ms ? 100 : 0;
+  for (milliseconds JobTerms::*timeout :
+       {&JobTerms::last_call_timeout, &JobTerms::join_timeout, &JobTerms::heartbeat_timeout,
+        &JobTerms::shutdown_timeout}) {
+    const milliseconds least = timeout == &JobTerms::heartbeat_timeout ? 100ms : 0ms;
+    const milliseconds most{kTimeoutMsMax};
     CHECK(terms([&](JobTerms& t) { t.*timeout = least; }));
-    CHECK_FALSE(terms([&](JobTerms& t) { t.*timeout = least - 1; }));
-    CHECK(terms([&](JobTerms& t) { t.*timeout = kTimeoutMsMax; }));
-    CHECK_FALSE(terms([&](JobTerms& t) { t.*timeout = kTimeoutMsMax + 1; }));
-    CHECK_FALSE(terms([&](JobTerms& t) { t.*timeout = std::numeric_limits<std::int64_t>::max(); }));
+    CHECK_FALSE(terms([&](JobTerms& t) { t.*timeout = least - 1ms; }));
+    CHECK(terms([&](JobTerms& t) { t.*timeout = most; }));
+    CHECK_FALSE(terms([&](JobTerms& t) { t.*timeout = most + 1ms; }));
+    CHECK_FALSE(terms([&](JobTerms& t) { t.*timeout = milliseconds::max(); }));
   }
 }
 
@@ -109,7 +113,7 @@ TEST_CASE("a job that counts no restart twice may be in any attempt, and so may 
 TEST_CASE("a node that breaks a limit gets the field, the limit and the value") {
   CHECK(complaint([](Join& j) { j.workers = 0; }) ==
         "the number of workers is 0 on h1: 1 to 65536 was expected");
-  CHECK(complaint([](Join& j) { j.terms.heartbeat_timeout_ms = 0; }) ==
+  CHECK(complaint([](Join& j) { j.terms.heartbeat_timeout = 0ms; }) ==
         "heartbeat_timeout_ms is 0 on h1: 100 to 2592000000 was expected");
   CHECK(complaint([](Join& j) { j.node = ""; }) ==
         "the node id has 0 bytes on h1: 1 to 64 were expected");

@@ -18,9 +18,7 @@ class EtcdFixture : protected RoundFixture {
   EtcdFixture() { now_ += 1h; }  // a clock that says 0 has said nothing
 
   void job_of(int nodes_min, int nodes_max) {
-    job({.nodes_min = nodes_min,
-         .nodes_max = nodes_max,
-         .last_call_timeout = 0ms,
+    job({.terms = {.nodes_min = nodes_min, .nodes_max = nodes_max, .last_call_timeout = 0ms},
          .leadership = LeadershipRules::Kind::kEtcd});
   }
   void is_elected(ElectedByEtcd how) {

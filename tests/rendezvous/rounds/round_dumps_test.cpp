@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 /// Two nodes with two workers each, whose round runs.
 class DumpsFixture : public RoundFixture {
  protected:
-  void runs(std::chrono::milliseconds hang_timeout = std::chrono::milliseconds{kHangTimeoutOff}) {
+  void runs(std::chrono::milliseconds hang_timeout = kHangTimeoutOff) {
     job({.nodes_min = 2, .nodes_max = 2, .hang_timeout = hang_timeout});
     enters("a");
     enters("b");

@@ -22,12 +22,13 @@ class RoundFixture {
     rules_ = rules;
     machine_.emplace(rules, now_);
   }
+  void job(JobTerms terms) { job(CoordinatorRules{.terms = terms}); }
   Join join_of(const NodeId& node, int workers = 1, int node_rank = -1) const {
     return Join{.node = node,
                 .host = node,
                 .workers = workers,
                 .node_rank = node_rank,
-                .terms = terms_of(rules_)};
+                .terms = rules_.terms};
   }
   void joins(const NodeId& node, int workers = 1, int node_rank = -1) {
     says(node, join_of(node, workers, node_rank));
@@ -66,7 +67,7 @@ class RoundFixture {
   }
   /// As above, while these nodes beat as agents do.
   void passes_beating(std::chrono::milliseconds time, const std::vector<NodeId>& nodes) {
-    const auto interval = rules_.heartbeat_timeout / 5;
+    const auto interval = rules_.terms.heartbeat_timeout / 5;
     for (auto left = time; left.count() > 0; left -= interval) {
       passes(std::min<std::chrono::milliseconds>(left, interval));
       for (const NodeId& node : nodes) says(node, Beat{});

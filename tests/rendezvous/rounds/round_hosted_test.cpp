@@ -16,11 +16,11 @@ class HostedFixture : protected RoundFixture {
 
   /// The server was started that long ago; just now by default.
   void server(int nodes_min, int nodes_max, std::chrono::milliseconds ago = 0ms) {
-    job({.nodes_min = nodes_min,
-         .nodes_max = nodes_max,
-         .restarts_max = 1,
-         .last_call_timeout = 0ms,
-         .heartbeat_timeout = kPatience,
+    job({.terms = {.nodes_min = nodes_min,
+                   .nodes_max = nodes_max,
+                   .restarts_max = 1,
+                   .last_call_timeout = 0ms,
+                   .heartbeat_timeout = kPatience},
          .leadership = LeadershipRules::Kind::kServer,
          .server_since = now_ - ago});
   }
@@ -247,7 +247,7 @@ TEST_CASE_METHOD(HostedFixture, "nodes learn for how long workers of before are 
   server(2, 2);
   says("a", agent("a"));
   says("a", Beat{});
-  CHECK(ordered<Waiting>("a").left_ms == rules_.join_timeout.count());
+  CHECK(ordered<Waiting>("a").left_ms == rules_.terms.join_timeout.count());
   says("b", agent("b"));
   passes(1s);
   says("a", Beat{});

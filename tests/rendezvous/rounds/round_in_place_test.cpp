@@ -212,10 +212,7 @@ TEST_CASE_METHOD(SeatsFixture, "a node of which nobody is left prepares, and joi
 class PrepareFixture : public InPlaceFixture {
  protected:
   PrepareFixture() {
-    job({.nodes_min = 2,
-         .nodes_max = 3,
-         .restarts_max = 9,
-         .last_call_timeout = 1s,
+    job({.terms = {.nodes_min = 2, .nodes_max = 3, .restarts_max = 9, .last_call_timeout = 1s},
          .master_addr = "h0",
          .master_port = 7});
     for (const NodeId node : {"a", "b"}) says(node, join_of(node));

@@ -484,11 +484,8 @@ TEST_CASE_METHOD(RoundFixture, "when all nodes are lost the job waits, and says 
 TEST_CASE_METHOD(RoundFixture, "ranks within a role follow the group ranks of its nodes") {
   job({.nodes_min = 3, .nodes_max = 3});
   const auto joins_as = [&](const NodeId& node, const std::string& role, int workers) {
-    says(node, Join{.node = node,
-                    .host = node,
-                    .workers = workers,
-                    .role = role,
-                    .terms = terms_of(rules_)});
+    says(node,
+         Join{.node = node, .host = node, .workers = workers, .role = role, .terms = rules_.terms});
   };
   joins_as("a", "trainer", 2);
   joins_as("b", "reader", 3);

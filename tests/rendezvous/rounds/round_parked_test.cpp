@@ -82,7 +82,7 @@ TEST_CASE_METHOD(NumberFixture, "who does not end when it is discarded is lost")
   job_of(1);
   is_lost("b");
   parks("a", "0-1");
-  passes_beating(rules_.heartbeat_timeout + std::chrono::minutes{1}, {"a"});
+  passes_beating(rules_.terms.heartbeat_timeout + std::chrono::minutes{1}, {"a"});
   CHECK(dropped("a"));
 }
 

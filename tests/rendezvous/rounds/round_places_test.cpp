@@ -10,8 +10,7 @@ class PlacesFixture : protected RoundFixture {
  protected:
   PlacesFixture() {
     now_ += 1h;
-    rules_ = {.nodes_min = 1,
-              .nodes_max = 3,
+    rules_ = {.terms = {.nodes_min = 1, .nodes_max = 3},
               .leadership = LeadershipRules::Kind::kElected,
               .endpoint = "h0:1",
               .places = {"h0:1", "h1:1", "h2:1"}};
@@ -84,7 +83,7 @@ TEST_CASE_METHOD(PlacesFixture, "once a coordinator was named, silence is no pro
   CHECK_FALSE(asked().empty());
   hears_of(0, "", true);  // nodes of the job may be on their way here
   CHECK_FALSE(asked().empty());
-  passes(rules_.heartbeat_timeout);
+  passes(rules_.terms.heartbeat_timeout);
   hears_of(0, "", true);  // the job is over
   CHECK(asked().empty());
   CHECK(machine_->epoch() == 1);

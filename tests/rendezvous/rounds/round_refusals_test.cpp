@@ -65,12 +65,12 @@ class StoppingFixture : public RoundFixture {
     job({.nodes_min = 1, .nodes_max = 2, .restarts_max = 1});
     joins("a");
     Join join = join_of("b");
-    join.terms.shutdown_timeout_ms = shutdown_of_b.count();
+    join.terms.shutdown_timeout = shutdown_of_b;
     says("b", join);
     CHECK(start("b").round == 1);
   }
   std::chrono::milliseconds reserve() const {
-    return stopping_reserve(machine_->rules().heartbeat_timeout);
+    return stopping_reserve(machine_->rules().terms.heartbeat_timeout);
   }
 };
 

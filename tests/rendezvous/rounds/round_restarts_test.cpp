@@ -102,7 +102,7 @@ TEST_CASE_METHOD(RestartFixture,
 }
 
 TEST_CASE_METHOD(RestartFixture, "a lost node is noticed when it has been silent for too long") {
-  passes_beating(rules_.heartbeat_timeout, {"a"});
+  passes_beating(rules_.terms.heartbeat_timeout, {"a"});
   says("a", WorkersStopped{1});
   comes("c");
   says("a", WorkersStarted{2});

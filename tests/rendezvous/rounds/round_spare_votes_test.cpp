@@ -133,9 +133,7 @@ TEST_CASE_METHOD(SpareVotesFixture, "a spare that votes is not waited for a seco
 class SpareElectsFixture : protected SuccessionFixture {
  protected:
   SpareElectsFixture() {
-    job({.nodes_min = 2,
-         .nodes_max = 2,
-         .restarts_max = 3,
+    job({.terms = {.nodes_min = 2, .nodes_max = 2, .restarts_max = 3},
          .leadership = LeadershipRules::Kind::kElected,
          .begins = LeadershipRules::Begins::kStandingBy});
   }

@@ -264,8 +264,7 @@ TEST_CASE_METHOD(SuccessionFixture, "a new coordinator informs the former one, a
 TEST_CASE_METHOD(
     SuccessionFixture,
     "the successor of a second coordinator informs a node that returns in the first one's place") {
-  job({.nodes_min = 1,
-       .nodes_max = 3,
+  job({.terms = {.nodes_min = 1, .nodes_max = 3},
        .leadership = LeadershipRules::Kind::kElected,
        .begins = LeadershipRules::Begins::kStandingBy,
        .endpoint = "first:1"});

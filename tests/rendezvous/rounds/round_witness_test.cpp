@@ -11,9 +11,7 @@ class WitnessedFixture : protected RoundFixture {
   WitnessedFixture() { now_ += 1h; }  // a clock that says 0 has said nothing
 
   CoordinatorRules rules_of_job() const {
-    return {.nodes_min = 1,
-            .nodes_max = 2,
-            .restarts_max = 3,
+    return {.terms = {.nodes_min = 1, .nodes_max = 2, .restarts_max = 3},
             .leadership = LeadershipRules::Kind::kElected,
             .endpoint = "h0:1",
             .places = {"h0:1", "w:1"}};
@@ -89,7 +87,7 @@ TEST_CASE_METHOD(WitnessedFixture, "it is announced as a voter when all know tha
 
 TEST_CASE_METHOD(WitnessedFixture, "it has no vote beside an odd number of nodes") {
   CoordinatorRules rules = rules_of_job();
-  rules.nodes_max = 3;
+  rules.terms.nodes_max = 3;
   job(rules);
   for (const char* node : {"a", "b", "c"}) node_joins(node);
   says("w", witness());
@@ -134,7 +132,7 @@ TEST_CASE_METHOD(WitnessedFixture, "one node and the witness keep the coordinato
 TEST_CASE_METHOD(WitnessedFixture,
                  "a job that has failed waits for its witness to end, and begins no round") {
   CoordinatorRules rules = rules_of_job();
-  rules.restarts_max = 0;
+  rules.terms.restarts_max = 0;
   coordinates(rules);
   order<StartRound>("a");
   step(PeerLost{peers_["b"], "gone"});

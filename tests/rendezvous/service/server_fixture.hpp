@@ -43,6 +43,7 @@ struct ServerFixture {
     server_ = std::move(*server);
     server_->start();
   }
+  void serve(JobTerms terms) { serve(CoordinatorRules{.terms = terms}); }
 
   /// Runs `peer` to its end, then takes the server down.
   void play(asio::awaitable<void> peer) {
@@ -70,7 +71,7 @@ struct ServerFixture {
                 .node = node,
                 .host = node,
                 .workers = workers,
-                .terms = terms_of(rules_)};
+                .terms = rules_.terms};
   }
 
   Join join_job(const std::string& run_id) {

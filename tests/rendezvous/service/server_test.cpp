@@ -88,7 +88,7 @@ TEST_CASE_METHOD(ServerFixture, "an agent that cannot be understood gets the rea
     const std::string to_later = co_await f.answer_to(later);
     CHECK_THAT(to_later, contains("the agent on h1 version 2"));
     Join odd = f.join("a");
-    odd.terms.join_timeout_ms = -1;
+    odd.terms.join_timeout = -1ms;
     const std::string to_odd = co_await f.answer_to(encode(AgentMessage{odd}));
     CHECK_THAT(to_odd, contains("join_timeout_ms is -1 on a"));
     CHECK_THAT(to_odd, contains("\"type\":\"refused\""));

@@ -294,9 +294,9 @@ TEST_CASE_METHOD(WatchFixture, "a hang is over when those who waited go on") {
 }
 
 TEST_CASE_METHOD(WatchFixture, "the timeout is learned from the longest pause") {
-  CHECK_FALSE(hang_patience(std::chrono::milliseconds{kHangTimeoutOff}, book));
+  CHECK_FALSE(hang_patience(kHangTimeoutOff, book));
   CHECK(hang_patience(3s, book)->timeout == 3s);
-  const std::chrono::milliseconds learn{kHangTimeoutAuto};
+  const std::chrono::milliseconds learn = kHangTimeoutAuto;
   CHECK(hang_patience(learn, book)->timeout == 60s);
   at(0, 1, 1);
   tell({.rank = 0, .groups = {{"0", 2, 2}}, .paused_ms = 20'000});
