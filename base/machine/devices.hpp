@@ -1,6 +1,6 @@
-// The GPUs and network cards of this machine, as they are told by the PCI bus, by NVIDIA's driver
-// and by the device files: what is on the bus may be without a driver, and a container may have the
-// files of some alone. `root` is "/".
+// The GPUs and network cards of this machine: from the PCI bus, NVIDIA's driver and the device
+// files. What is on the bus may be without a driver, and a container may have the files of some
+// alone. `root` is "/".
 #pragma once
 
 #include <filesystem>

@@ -22,7 +22,7 @@ namespace ddprun {
 
 struct ProgramOptions {
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value"; nullopt: our own
-  bool shows_errors = false;  // its errors appear where ours do
+  bool shows_errors = false;                                 // its errors appear where ours do
 };
 
 class AskedChild {

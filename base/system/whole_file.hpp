@@ -14,7 +14,7 @@ namespace ddprun {
 /// that is written. Errors: kUnavailable, with a sentence.
 Result<void> write_whole(const std::filesystem::path& path, const std::string& text);
 
-/// Pipes may never answer, and whoever reads them waits.
+/// A pipe may never answer, and its reader waits.
 enum class ReadFrom { kFiles, kPipesToo };
 
 /// Returns the text of a file of at most `bytes_max` bytes. Errors: kNotFound, kInvalid where it
