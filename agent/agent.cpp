@@ -109,9 +109,9 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
                      look_intervals(spec_.terms.hang_timeout),
                      {[this](int local_rank) { return workers_.process(local_rank); },
                       [this](int local_rank, WorkerLook& look) {
-                        workers_.add_told(local_rank, look);
+                        workers_.add_reported(local_rank, look);
                         if (for_workers_.trainings != nullptr)
-                          for_workers_.trainings->add_told(local_rank, look);
+                          for_workers_.trainings->add_reported(local_rank, look);
                       },
                       [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
       signals_{executor, spec_},
@@ -135,7 +135,7 @@ void Agent::keep_workers_by(WorkerDoor& door) {
   // or for a silent node.
   door.begin(kCausePatience + spec_.terms.heartbeat_timeout, [this](WorkerSaid word) {
     WorkerLook look;
-    workers_.add_told(word.local_rank, look);
+    workers_.add_reported(word.local_rank, look);
     word.step = look.step.value_or(-1);
     step(word);
   });

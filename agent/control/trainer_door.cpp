@@ -48,7 +48,7 @@ const TrainerStatus* TrainerDoor::told(int local_rank) const {
   return found == told_.end() ? nullptr : &found->second;
 }
 
-void TrainerDoor::add_told(int local_rank, WorkerLook& look) const {
+void TrainerDoor::add_reported(int local_rank, WorkerLook& look) const {
   const TrainerStatus* const status = told(local_rank);
   if (status == nullptr) return;
   if (status->step) look.step = status->step;

@@ -35,7 +35,7 @@ class TrainerDoor {
   /// What the worker has told in this round; nullptr: nothing.
   const TrainerStatus* told(int local_rank) const;
   /// Adds that to a look at the worker.
-  void add_told(int local_rank, WorkerLook& look) const;
+  void add_reported(int local_rank, WorkerLook& look) const;
   /// Another round begins, whose workers have told nothing.
   void forget() { told_.clear(); }
 

@@ -82,7 +82,7 @@ void Introspection::go_on_in_round(int round, const std::vector<int>& ranks,
       continue;
     }
     WorkerLook look;  // its last step may be younger than the last look
-    sources_.add_told(local_rank, look);
+    sources_.add_reported(local_rank, look);
     worker = begin_to_watch(local_rank, worker->name,
                             {rank, intervals_, worker->changes.all(look.step)});
   }
@@ -122,7 +122,7 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
     const bool deep = worker->inspector && began >= deep_due;
     if (deep) look = co_await worker->inspector->look(process.pid);
     if (worker->gone) co_return;
-    sources_.add_told(worker->local_rank, look);
+    sources_.add_reported(worker->local_rank, look);
     const TimePoint now = Clock::now();
     const auto changed = worker->changes.take(look, now);
     if (deep) deep_due = now + worker->changes.deep_pause(duration_cast<milliseconds>(now - began));
@@ -135,7 +135,7 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
 void Introspection::look_again() {
   for (const auto& worker : std::vector{workers_}) {
     WorkerLook look;
-    sources_.add_told(worker->local_rank, look);
+    sources_.add_reported(worker->local_rank, look);
     if (const auto changed = worker->changes.take(look, Clock::now())) tell(*changed);
   }
 }

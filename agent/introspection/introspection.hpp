@@ -33,8 +33,8 @@ class Introspection {
  public:
   struct Sources {
     std::function<WatchedProcess(int local_rank)> process;
-    /// Adds what the worker has told by itself: its step, loss and the like.
-    std::function<void(int local_rank, WorkerLook& look)> add_told;
+    /// Adds what the worker has reported by itself: its step, loss and the like.
+    std::function<void(int local_rank, WorkerLook& look)> add_reported;
     std::function<void(const RankProgress& progress)> changed;
   };
 
@@ -56,7 +56,7 @@ class Introspection {
   /// process.
   void go_on_in_round(int round, const std::vector<int>& ranks, const std::vector<int>& fresh);
   void end_round();
-  /// Reads at once what the workers have told by themselves: their round may be about to end.
+  /// Reads at once what the workers have reported by themselves: their round may be about to end.
   void look_again();
 
   /// What the workers do. It takes at most `patience`, so that of very many some may be left out.

@@ -82,7 +82,7 @@ WorkerExited EndEvidence::judge(WorkerFailure how, EndClues clues) const {
   return {std::move(how), std::move(end), last ? last->step : -1};
 }
 
-void EndEvidence::add_told(int local_rank, WorkerLook& look) const {
+void EndEvidence::add_reported(int local_rank, WorkerLook& look) const {
   const auto told = heartbeat(local_rank);
   if (!told) return;
   look.step = told->step;

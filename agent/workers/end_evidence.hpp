@@ -40,8 +40,8 @@ class EndEvidence {
   /// Judges that end with all that is known of it; what `how` tells is added to the clues.
   WorkerExited judge(WorkerFailure how, EndClues clues) const;
 
-  /// Adds what the worker has told of itself in its heartbeats.
-  void add_told(int local_rank, WorkerLook& look) const;
+  /// Adds what the worker has reported in its heartbeats.
+  void add_reported(int local_rank, WorkerLook& look) const;
 
  private:
   void add_evidence(WorkerFailure& how) const;

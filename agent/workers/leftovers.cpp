@@ -32,7 +32,7 @@ asio::awaitable<void> Leftovers::end(Spared spared, bool at_once) {
               kSweepTimeout.count() / 1000);
   kills_ = false;
   spared_ = nullptr;
-  told_.clear();
+  signaled_.clear();
 }
 
 /// When one of them has ended, its children are children of this process, and need the signal, too.
@@ -50,16 +50,16 @@ asio::awaitable<void> Leftovers::let_end() {
 void Leftovers::tell() {
   std::string names;
   for (const pid_t pid : children_but(spared_())) {
-    if (std::ranges::count(told_, pid) > 0) continue;
-    told_.push_back(pid);
+    if (std::ranges::count(signaled_, pid) > 0) continue;
+    signaled_.push_back(pid);
     const pid_t group = getpgid(pid);
-    const bool was_told = std::ranges::count(told_groups_, group) > 0;
+    const bool was_signaled = std::ranges::count(signaled_groups_, group) > 0;
     const bool takes_it = handles_signal(pid, SIGTERM) || awaits_signal(pid, SIGTERM);
-    if (was_told && takes_it) continue;
-    if (const auto facts = read_process(pid); facts && !was_told && names.size() < kNamesMax)
+    if (was_signaled && takes_it) continue;
+    if (const auto facts = read_process(pid); facts && !was_signaled && names.size() < kNamesMax)
       names += (names.empty() ? "" : ", ") + std::to_string(pid) + " (" + facts->name + ")";
     kill(group == pid ? -pid : pid, SIGTERM);
-    if (group == pid) told_groups_.push_back(pid);
+    if (group == pid) signaled_groups_.push_back(pid);
   }
   if (!names.empty()) log::warn("workers have left processes behind, which get SIGTERM: {}", names);
 }

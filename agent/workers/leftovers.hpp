@@ -19,11 +19,11 @@ class Leftovers {
 
   /// No process of the round that begins has got a signal.
   void begin_round() {
-    told_groups_.clear();
-    told_.clear();
+    signaled_groups_.clear();
+    signaled_.clear();
   }
   /// That process group has got SIGTERM, so no process of it that handles it gets another one.
-  void note_told(pid_t group) { told_groups_.push_back(group); }
+  void note_signaled(pid_t group) { signaled_groups_.push_back(group); }
 
   /// Resolves when all children but the spared ones have ended and are reaped. Those that do not
   /// end by themselves get SIGTERM, and are named; then they have until kill_all(). `at_once`: they
@@ -41,9 +41,9 @@ class Leftovers {
   asio::awaitable<void> let_end();
   void tell();
 
-  std::vector<pid_t> told_groups_;
-  std::vector<pid_t> told_;  // got SIGTERM from tell(); they continue with what they do about it
-  Spared spared_;            // empty: end() does not run
+  std::vector<pid_t> signaled_groups_;
+  std::vector<pid_t> signaled_;  // by tell(), and busy with what they do about it
+  Spared spared_;                // empty: end() does not run
   bool kills_ = false;
 };
 

@@ -39,9 +39,9 @@ std::vector<pid_t> living(const auto& workers) {
 
 /// One that is ending by then does not end because of it. The kernel closes a process's connections
 /// some time before it can be reaped, so another worker that lost one may have been reaped first.
-void note_told(auto& worker, int signal) {
+void note_stop_sent(auto& worker, int signal) {
   const bool is_over = worker.process.has_ended() || is_ending(worker.process.pid());
-  if (!worker.told && !is_over) worker.told = Clock::now();
+  if (!worker.stop_sent_at && !is_over) worker.stop_sent_at = Clock::now();
   worker.killed = worker.killed || signal == SIGKILL;
 }
 
@@ -254,8 +254,8 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
   WorkerFailure how = evidence_.end_of(worker->local_rank, worker->process.pid(), status);
   if (!status.ok() && !worker->timer.empty())
     how.evidence = "rank " + std::to_string(how.rank) + "'s " + worker->timer;
-  EndClues clues{.ended = ended, .told = worker->told.has_value()};
-  clues.told_at = worker->told.value_or(ended);
+  EndClues clues{.ended = ended, .stop_sent = worker->stop_sent_at.has_value()};
+  clues.stop_sent_at = worker->stop_sent_at.value_or(ended);
   if (!status.ok()) {
     how.log_file = log_file(plan_output(spec_, round_, node_, worker->local_rank));
     how.last_lines = worker->err->last_lines();
@@ -279,15 +279,15 @@ void WorkerSet::signal(int number, bool to_stop) {
   for (const auto& worker : workers_) {
     if (!to_stop && !worker->ended()) worker->process.signal_group(number);
     if (!to_stop) continue;
-    if (!worker->ended()) note_told(*worker, number);
-    if (tell_to_end(worker->process, number)) leftovers_.note_told(worker->process.pid());
+    if (!worker->ended()) note_stop_sent(*worker, number);
+    if (tell_to_end(worker->process, number)) leftovers_.note_signaled(worker->process.pid());
   }
 }
 
 void WorkerSet::kill(const std::vector<int>& local_ranks) {
   for (const auto& worker : workers_) {
     if (std::ranges::count(local_ranks, worker->local_rank) == 0) continue;
-    if (!worker->ended()) note_told(*worker, SIGKILL);
+    if (!worker->ended()) note_stop_sent(*worker, SIGKILL);
     worker->ended() ? Leftovers::kill_group(worker->process.pid())
                     : worker->process.signal_group(SIGKILL);
   }
@@ -299,11 +299,11 @@ void WorkerSet::ask_for_checkpoint(int signal) {
   if (nursery_) nursery_->look_again();  // a start that waits for imports is wanted no more
   for (const auto& worker : workers_) {
     if (worker->ended()) continue;
-    note_told(*worker, signal);
+    note_stop_sent(*worker, signal);
     if (ddprun::ask_for_checkpoint(worker->process, signal)) continue;
     log::warn("rank {} has no handler for {}, so it gets SIGTERM, and may end without a checkpoint",
               rank_of(round_, worker->local_rank), signal_name(signal));
-    if (tell_to_end(worker->process, SIGTERM)) leftovers_.note_told(worker->process.pid());
+    if (tell_to_end(worker->process, SIGTERM)) leftovers_.note_signaled(worker->process.pid());
   }
 }
 
@@ -317,7 +317,7 @@ void WorkerSet::end_late(const ExpiredTimer& timer) {
     log::warn("rank {}'s {}: process {} {}", rank, describe(timer), timer.pid,
               timer.signal > 0 ? "gets " + signal_name(timer.signal)
                                : "goes on, as its timer names no signal");
-    if (timer.signal > 0 && !worker->told) worker->timer = describe(timer);
+    if (timer.signal > 0 && !worker->stop_sent_at) worker->timer = describe(timer);
     if (timer.signal > 0) signal_process(process.number(), timer.pid, timer.signal);
   }
 }

@@ -111,8 +111,10 @@ class WorkerSet {
   /// The process of a worker of this round, as far as there is one.
   WatchedProcess process(int local_rank) const;
 
-  /// Adds what the worker has told of itself in its heartbeats.
-  void add_told(int local_rank, WorkerLook& look) const { evidence_.add_told(local_rank, look); }
+  /// Adds what the worker has reported in its heartbeats.
+  void add_reported(int local_rank, WorkerLook& look) const {
+    evidence_.add_reported(local_rank, look);
+  }
 
   /// ddprun's terminal has changed its size.
   void resize_terminals();
@@ -141,10 +143,10 @@ class WorkerSet {
     ChildProcess process;
     std::shared_ptr<LogPump> out;
     std::shared_ptr<LogPump> err;
-    Ending ending = Ending::kNone;  // as far as it has been judged
-    std::optional<TimePoint> told;  // to end, while it was alive
-    bool killed = false;            // by us
-    std::string timer;              // a sentence about its timer that has expired; "": none has
+    Ending ending = Ending::kNone;          // as far as it has been judged
+    std::optional<TimePoint> stop_sent_at;  // while it was alive
+    bool killed = false;                    // by us
+    std::string timer;  // a sentence about its timer that has expired; "": none has
     bool ended() const { return ending != Ending::kNone; }
   };
 

@@ -81,11 +81,11 @@ bool is_long_past(const EndClues& clues, const Seen& seen) {
 std::optional<Seen> seen_by(const EndClues& clues) {
   // A worker that got our signal is read as one that ends with an exception: it may have been
   // tearing itself down by then.
-  const bool by_us = clues.told && is_one_of(clues.status.signal, kOurs);
+  const bool by_us = clues.stop_sent && is_one_of(clues.status.signal, kOurs);
   const ExitStatus status = by_us ? ExitStatus{.code = 2} : clues.status;
   auto written = seen_in(clues.err, status, clues.ended);
   if (!written) written = seen_in(clues.out, status, clues.ended);
-  if (clues.status.signal == SIGKILL && !clues.told) return std::nullopt;
+  if (clues.status.signal == SIGKILL && !clues.stop_sent) return std::nullopt;
   if (written && is_long_past(clues, *written)) written.reset();
   auto record = recorded(clues, written);
   return record ? record : written;
@@ -173,7 +173,7 @@ class Judge {
     end_.says = end_.fault.message = last_words(clues_.err.text);
     if (end_.says.empty()) end_.says = complaint_in(last_words(clues_.out.text));
     if (clues_.status.ok()) {
-      end_.blame = clues_.told ? Blame::kStopped : Blame::kDone;
+      end_.blame = clues_.stop_sent ? Blame::kStopped : Blame::kDone;
       end_.says.clear();  // a program that ends well may say what it likes
       end_.fault = {};
       if (end_.blame == Blame::kDone) note_swallowed();
@@ -226,17 +226,17 @@ class Judge {
 
   void decide_blame() {
     end_.blame = Blame::kStopped;
-    if (clues_.told && !failed_before_told()) return;
+    if (clues_.stop_sent && !failed_before_stop()) return;
     end_.consequence = what_follows();
     if (end_.consequence != Consequence::kNone) {
       end_.blame = Blame::kFollows;
       end_.says = says_of(end_.consequence, clues_.status);
     } else {
-      const bool sure = !clues_.told || (seen_ && seen_->crash.uncaught);
+      const bool sure = !clues_.stop_sent || (seen_ && seen_->crash.uncaught);
       end_.blame = sure ? Blame::kOwn : Blame::kPerhaps;
     }
     // It was about to exit by itself, with the code of an exception.
-    if (clues_.told && seen_ && end_.kind == FailureKind::kException &&
+    if (clues_.stop_sent && seen_ && end_.kind == FailureKind::kException &&
         is_one_of(clues_.status.signal, kOurs))
       end_.status = ExitStatus{.code = 1};
   }
@@ -251,12 +251,12 @@ class Judge {
   }
 
   /// Whether what it wrote before our signal shows that it was ending already.
-  bool failed_before_told() const {
+  bool failed_before_stop() const {
     if (end_.kind == FailureKind::kOutOfMemory || !clues_.timer.empty()) return true;
     if (seen_ && seen_->crash.logged && !seen_->crash.uncaught) return false;
     if (!seen_) return is_one_of(clues_.status.signal, {SIGSEGV, SIGBUS, SIGILL, SIGFPE});
     if (!seen_->came) return clues_.status.signal == 0 && clues_.status.code == 1;
-    return *seen_->came < clues_.told_at && clues_.told_at - *seen_->came <= kTearDownMax;
+    return *seen_->came < clues_.stop_sent_at && clues_.stop_sent_at - *seen_->came <= kTearDownMax;
   }
 
   void decide_hint() {

@@ -15,12 +15,12 @@ namespace ddprun {
 struct EndClues {
   int rank = 0;
   ExitStatus status;
-  bool started = true;    // there was a process
-  TimePoint ended;        // when it was gone
-  bool told = false;      // ddprun had told it to end, and it was alive then
-  TimePoint told_at;      // has a meaning if `told` is set
-  std::string message;    // the exception's that it recorded; "": it did not
-  std::string traceback;  // that exception's
+  bool started = true;     // there was a process
+  TimePoint ended;         // when it was gone
+  bool stop_sent = false;  // ddprun had asked it to stop while it was alive
+  TimePoint stop_sent_at;  // has a meaning if `stop_sent` is set
+  std::string message;     // the exception's that it recorded; "": it did not
+  std::string traceback;   // that exception's
   StreamEnd err;
   StreamEnd out;
   std::string kernel;  // words on the kernel's out-of-memory killer; "": none

@@ -247,8 +247,8 @@ void AgentShell::report_exit(FakeWorker& worker) {
                     .status = worker.how};
   const TimePoint now = world_.time.now();
   EndClues clues{.rank = how.rank, .status = worker.how, .started = worker.runs, .ended = now};
-  clues.told = worker.told;
-  clues.told_at = now;
+  clues.stop_sent = worker.told;
+  clues.stop_sent_at = now;
   if (worker.how.code == 1 && world_.random.chance(30))
     clues.err.text =
         "Traceback (most recent call last):\n  File \"t.py\", line 9, in step\n"

@@ -19,7 +19,7 @@ struct Watched {
                               *WatchFolder::make(scratch.path()),
                               {},
                               {.process = [](int) { return WatchedProcess{}; },
-                               .add_told = [](int, WorkerLook&) {},
+                               .add_reported = [](int, WorkerLook&) {},
                                .changed = [](const RankProgress&) {}}};
 
   fs::path touch(const std::string& name) const {

@@ -24,11 +24,11 @@ EndClues ended(ExitStatus status, std::string err = "") {
 }
 
 /// A worker that wrote this that long before ddprun stopped it.
-EndClues told(ExitStatus status, std::string err, std::chrono::milliseconds before) {
+EndClues stopped(ExitStatus status, std::string err, std::chrono::milliseconds before) {
   EndClues clues = ended(status, std::move(err));
-  clues.told = true;
-  clues.told_at = kEnded - 50ms;
-  clues.err.marks = {{0, clues.told_at - before}};
+  clues.stop_sent = true;
+  clues.stop_sent_at = kEnded - 50ms;
+  clues.err.marks = {{0, clues.stop_sent_at - before}};
   return clues;
 }
 
@@ -145,11 +145,11 @@ TEST_CASE("the root counts where only cleaning up has lost a connection") {
 }
 
 TEST_CASE("a worker that is stopped while it is tearing itself down has perhaps failed by itself") {
-  const WorkerEnd end = judge_end(told({.signal = SIGTERM}, kKeyError, 200ms));
+  const WorkerEnd end = judge_end(stopped({.signal = SIGTERM}, kKeyError, 200ms));
   CHECK(end.blame == Blame::kPerhaps);
   CHECK(end.status == ExitStatus{.code = 1});
   CHECK(end.began_us == microseconds(kEnded - 250ms));
-  const WorkerEnd lost = judge_end(told({.signal = SIGTERM}, kReset, 200ms));
+  const WorkerEnd lost = judge_end(stopped({.signal = SIGTERM}, kReset, 200ms));
   CHECK(lost.blame == Blame::kFollows);
   CHECK(lost.status == ExitStatus{.code = 1});
 }
@@ -158,18 +158,19 @@ TEST_CASE("what torch has marked as uncaught has failed by itself for certain") 
   const std::string marked =
       "[rank1]: Traceback (most recent call last):\n[rank1]:   File \"/t.py\", line 4, in f\n"
       "[rank1]: KeyError: 'x'\n";
-  CHECK(judge_end(told({.signal = SIGTERM}, marked, 200ms)).blame == Blame::kOwn);
+  CHECK(judge_end(stopped({.signal = SIGTERM}, marked, 200ms)).blame == Blame::kOwn);
 }
 
 TEST_CASE("a traceback that was logged, is old, or came because of the order is no failure") {
-  CHECK(judge_end(told({.signal = SIGTERM}, std::string{"ERROR:root:retrying\n"} + kKeyError, 9ms))
-            .blame == Blame::kStopped);
-  CHECK(judge_end(told({.signal = SIGTERM}, kKeyError, 11s)).blame == Blame::kStopped);
-  CHECK(judge_end(told({.code = 1}, kKeyError, -10ms)).blame == Blame::kStopped);
-  CHECK(judge_end(told({.signal = SIGTERM}, std::string{kKeyError} + "a\nb\n", 9ms)).blame ==
+  CHECK(
+      judge_end(stopped({.signal = SIGTERM}, std::string{"ERROR:root:retrying\n"} + kKeyError, 9ms))
+          .blame == Blame::kStopped);
+  CHECK(judge_end(stopped({.signal = SIGTERM}, kKeyError, 11s)).blame == Blame::kStopped);
+  CHECK(judge_end(stopped({.code = 1}, kKeyError, -10ms)).blame == Blame::kStopped);
+  CHECK(judge_end(stopped({.signal = SIGTERM}, std::string{kKeyError} + "a\nb\n", 9ms)).blame ==
         Blame::kStopped);
-  CHECK(judge_end(told({.code = 143}, "", 1s)).blame == Blame::kStopped);
-  CHECK(judge_end(told({}, "", 1s)).blame == Blame::kStopped);
+  CHECK(judge_end(stopped({.code = 143}, "", 1s)).blame == Blame::kStopped);
+  CHECK(judge_end(stopped({}, "", 1s)).blame == Blame::kStopped);
 }
 
 TEST_CASE("a traceback that was printed long before a code of its own does not explain it") {
@@ -198,7 +199,7 @@ TEST_CASE("a traceback shortly before code 1 explains it, whatever follows it") 
 
 TEST_CASE("code 0 is no failure") {
   CHECK(judge_end(ended({})).blame == Blame::kDone);
-  CHECK(judge_end(told({}, "", 1s)).blame == Blame::kStopped);
+  CHECK(judge_end(stopped({}, "", 1s)).blame == Blame::kStopped);
 }
 
 TEST_CASE("what a shell tells of its program's signal is explained") {
