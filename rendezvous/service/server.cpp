@@ -196,11 +196,12 @@ void Server::be_witness(std::shared_ptr<Channel> channel, const InviteWitness& i
                   give_up_peer("who asks for a vote"));
 }
 
-/// Where one job is at home its name is not told to who does not know it. At any place of a job but
-/// the first a `ddprun server` is its witness.
+/// A server of one job does not reveal its name to nodes that do not know it. At any place of a job
+/// but the first a `ddprun server` is its witness.
 Result<std::shared_ptr<Job>> Server::job_of(const Join& join, const asio::ip::address& from) {
   if (join.witness)
-    return Error{Error::Kind::kUnavailable, "a witness votes for who asks it, and joins nobody"};
+    return Error{Error::Kind::kUnavailable,
+                 "a witness votes for the candidate that asks it, and joins no job"};
   if (!only_ && join.place > 0)
     return Error{Error::Kind::kUnavailable, "this is the witness of the job, and hosts it not"};
   if (only_ && only_->rules().run_id == join.run_id) return only_;

@@ -25,7 +25,7 @@ std::string describe(const FailedAttempt& attempt, const Endpoint& endpoint) {
     case Why::kSilent:
       return "something listens at " + there + ", but it does not answer as a coordinator does";
     case Why::kHungUp:
-      return "something listens at " + there + ", but it hangs up on who wants to join";
+      return "something listens at " + there + ", but it hangs up on nodes that want to join";
     case Why::kStranger:
       return "something listens at " + there + ", but it does not speak ddprun's protocol" +
              behind(": ", attempt.detail);

@@ -129,7 +129,7 @@ TEST_CASE_METHOD(LinkFixture,
 
 TEST_CASE_METHOD(LinkFixture, "a peer that hangs up is no lost coordinator") {
   CHECK(given_up([](tcp::socket) {}, {2s, 2s}) ==
-        "something listens at " + there() + ", but it hangs up on who wants to join");
+        "something listens at " + there() + ", but it hangs up on nodes that want to join");
 }
 
 TEST_CASE_METHOD(LinkFixture, "a silent peer is given up in time, and tried again") {

@@ -50,7 +50,7 @@ for name in http silent closes nobody unknown; do never_lost "$name"; done
 
 node http says err "something listens at h2:29401, but it does not speak ddprun's protocol"
 node silent says err "something listens at h2:29402, but it does not answer as a coordinator does"
-node closes says err "something listens at h2:29403, but it hangs up on who wants to join"
+node closes says err "something listens at h2:29403, but it hangs up on nodes that want to join"
 node nobody says err "cannot reach the coordinator at h2:29404: Connection refused"
 node unknown says err "cannot reach the coordinator at nowhere:29405: there is no address for the name"
 for name in http silent closes nobody unknown; do
