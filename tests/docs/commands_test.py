@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs or parses every ddprun command in a code block of README.md and docs/: commands_test.py DDPRUN
 
-docs/internals/contributing.md, "The documents", has the rules for who writes a page."""
+docs/internals/contributing.md, "The documents", has the rules for pages."""
 
 import os
 import re

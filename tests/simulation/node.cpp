@@ -53,7 +53,7 @@ void Node::seek(const Campaign::Seek& wish, TimePoint deadline, Sought sought) {
                     [this, wish, deadline, sought] { campaign_->seek(wish, deadline, sought); });
 }
 
-/// Where nodes vote, it hears those who ask for a while yet.
+/// If nodes vote, it hears candidates for a while yet.
 void Node::agent_ended() {
   if (campaign_ == nullptr) return;
   world_.time.after(milliseconds{0}, [this, agent = agent_.get()] {

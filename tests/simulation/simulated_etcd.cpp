@@ -8,8 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What is held back by a cut is repeated by the system of who has sent it so often, and is lost
-/// then.
+/// The sender's system repeats what a cut holds back this often; then it is lost.
 constexpr int kRepetitionsMax = 8;
 
 }  // namespace

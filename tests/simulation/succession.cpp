@@ -178,7 +178,7 @@ void SuccessionRun::hit_witness() {
 bool SuccessionRun::may_forget() { return !nodes_[0].coordinator().may_begin_job(); }
 
 /// The first place of the job cannot know that the job is there already when it reaches none of the
-/// others who know of it.
+/// other voters that know of it.
 bool SuccessionRun::may_start_again(const Node& node) {
   const int host = node.host();
   const int listed = static_cast<int>(world_.plan.rounds.places.size()) - (witness_ ? 1 : 0);

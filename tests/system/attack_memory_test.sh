@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A store that runs out of memory closes the connection of who has asked for it, and serves the others.
+# A store that runs out of memory closes the connection of the client that asked for it, and serves the others.
 . "$(dirname "$0")/lib.sh"
 
 [ -n "$(command -v python3)" ] || skip "there is no python3"

@@ -57,7 +57,7 @@ assert (report["restarts_used"], report["max_restarts"]) == (1, 2), report
 assert len(report["restarts"]) == 1 and report["goodput"]["restarts"] == 1, report
 PY
 
-# One verdict in torchrun's block and in the report, and the block only for who wants it.
+# One verdict in torchrun's block and in the report, and the block only on request.
 cat >"$scratch/crash.py" <<'PY'
 import faulthandler, os, signal, time
 if os.environ["RANK"] != "1": time.sleep(1000)

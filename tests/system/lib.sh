@@ -161,7 +161,7 @@ until_true() {
   done
 }
 
-# own_port: prints a port of this machine that nobody uses. Linux gives ports from 32768 on to those who
+# own_port: prints a port of this machine that nobody uses. Linux gives ports from 32768 on to programs that
 # take any, so that this one is still free when a program of the test wants it.
 own_port() {
   local port

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The node that coordinates the job is cut off, then one that hangs. Those who are more than half go on
+# The node that coordinates the job is cut off, then one that hangs. More than half of the nodes go on
 # without it, and no worker of it is alive when they begin. It joins them when it can.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"

@@ -45,7 +45,7 @@ node failed says err "[h1] ddprun: the job failed: rank 1 on h2 exited with code
 [ "$(grep -c "Root Cause" "$nodes/failed/err")" = 1 ] || fail "the failure is reported more than once"
 [ "$(grep -c "stopping all workers" "$nodes/failed/err")" = 1 ] || fail "all of them print the same"
 
-# The report for programs comes to who has started the job.
+# The report for programs comes to the host that started the job.
 grep -qF '"sentence": "rank 1 on h2 exited with code 28: disk is full"' "$scratch/why.json" ||
   fail "the report says: $(cat "$scratch/why.json")"
 grep -qF '"exit_code": 28' "$scratch/why.json" || fail "the report has another exit code"

@@ -6,7 +6,7 @@ here=$(dirname "$(realpath "$0")")
 need_torch
 export OMP_NUM_THREADS=1
 start --nproc-per-node 3 --rdzv-id hangs --hang-timeout 3 --status-addr 0 "$here/programs/hang.py"
-# Those who import torch much sooner than another one may seem to hang, too, until that one comes.
+# Ranks that import torch much sooner than another one may seem to hang, too, until that one comes.
 hangs() {
   "$DDPRUN" status hangs >"$scratch/answer" 2>&1 && grep -q 'it hangs' "$scratch/answer" &&
     grep -qE '^ +1 .* missing' "$scratch/answer" && grep -qE '^ +0 .* waiting' "$scratch/answer"

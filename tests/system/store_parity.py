@@ -12,7 +12,7 @@ torch has two servers and clients: the newer one, on libuv, and with --classic t
 Differences that are wanted, and so not compared:
   * the order of list_keys(), which neither server defines;
   * the texts of exceptions, which name ports;
-  * whether compare_set() wakes those who wait for a key it did not create: torch's libuv server does,
+  * whether compare_set() wakes clients that wait for a key it did not create: torch's libuv server does,
     and their next get() is then empty; ours wakes them when the key exists;
   * lengths: torch's classic server has no limits.
 """

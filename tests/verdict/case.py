@@ -8,9 +8,9 @@ The head of the program, a comment, has a sentence and then labels, `name: value
     also both:     ranks of other causes; ranks of the cause and of the others together
     followers stopped: ranks that follow by themselves, and those that ddprun stopped
     outcome ddprun_exit: of the job
-    waiting operation: who waits for those who hang, and in what
+    waiting operation: which ranks wait for the hanging ones, and in what
     workers nodes arguments memory needs flags: how it is run
-    clock_ahead:   the clock of the second node is so many seconds ahead of the first one's
+    clock_ahead:   the clock of the second node is that many seconds ahead of the first one's
     reports:       the nodes that live to write a report; not given: all
     known_wrong:   why the verdict is not right yet; the test complains once it is
 """

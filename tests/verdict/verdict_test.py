@@ -82,7 +82,7 @@ def wrapped(case, node, words, more_memory=0):
 
 
 def remove_group(group):
-    """Removes a cgroup, once the kernel has let go of those who were in it."""
+    """Removes a cgroup, once the kernel has let go of the processes in it."""
     deadline = time.monotonic() + 10
     while group and group.exists():
         try:

@@ -78,7 +78,7 @@ TEST_CASE_METHOD(DeskFixture, "answers that nobody waits for, or that never end,
   CHECK_THAT(answers_[0].error().message, contains("too long"));
 }
 
-TEST_CASE("what all workers do is asked in the same way, of those who can tell") {
+TEST_CASE("what all workers do is asked in the same way, of workers that can answer") {
   EventLoop loop;
   std::vector<int> asked;
   DumpDesk desk{loop.executor(), [&](const AskDump& q) { asked.push_back(q.question); }};

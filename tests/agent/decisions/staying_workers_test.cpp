@@ -141,7 +141,8 @@ TEST_CASE_METHOD(KeepFixture,
   CHECK_FALSE(took<SweepTree>()->keep);
 }
 
-TEST_CASE_METHOD(KeepFixture, "a signal to stop gives no more time to who is to leave already") {
+TEST_CASE_METHOD(KeepFixture,
+                 "a signal to stop gives no more time to workers that are to leave already") {
   told_to_leave();
   passes(20s);
   step(StopSignal{SIGTERM});

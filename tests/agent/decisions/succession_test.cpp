@@ -177,8 +177,7 @@ TEST_CASE_METHOD(FollowerFixture, "who coordinates nothing for long is left for 
   CHECK(took<ReachCoordinator>()->at == "h2:1");
 }
 
-TEST_CASE_METHOD(FollowerFixture,
-                 "a promise is given once, to who asks for more than the last one") {
+TEST_CASE_METHOD(FollowerFixture, "a promise is given once, to a candidate that asks for more") {
   loses_head();
   step(Connected{now_});
   step(Ordered{RequestVote{2, 77}});

@@ -27,7 +27,7 @@ TEST_CASE("a hang is shown with the missing ranks and their stacks") {
                                       "  [0,2] waits in gloo:all_reduce", "      main"});
 }
 
-TEST_CASE("of those who wait the user's frames are shown, and how many callers are left out") {
+TEST_CASE("of waiting workers the user's frames are shown, and how many callers are left out") {
   HangReport hang = report();
   hang.stacks[1].stack =
       "wait\t/usr/lib/python3.11/site-packages/torch/distributed/x.py\t1\n"

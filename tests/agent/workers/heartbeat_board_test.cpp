@@ -72,7 +72,7 @@ TEST_CASE("every round has a board of its own") {
   CHECK_FALSE(board->read(0).has_value());
 }
 
-TEST_CASE("a worker cannot take the board away from who reads it") {
+TEST_CASE("a worker cannot take the board away from its readers") {
   auto board = HeartbeatBoard::create(2);
   REQUIRE(board.has_value());
   const int file = open(board->path().c_str(), O_RDWR | O_CLOEXEC);

@@ -1,4 +1,4 @@
-"""A rank that does not reach a monitored barrier is named to those who wait there."""
+"""A rank that does not reach a monitored barrier is named to the ranks that wait there."""
 
 import re
 from datetime import timedelta

@@ -50,7 +50,7 @@ TEST_CASE("lines have no more columns than the terminal") {
   }
 }
 
-TEST_CASE("all is shown to who asks for it") {
+TEST_CASE("all is shown on request") {
   const std::string text = report_on("healthy_pod", {.verbose = true});
   CHECK_THAT(text, contains("  ok  torch               torch 2.9.0+cpu\n"));
   CHECK_THAT(text, contains("  ok  checkpoints-folder"));

@@ -63,7 +63,7 @@ TEST_CASE("of a round whose workers have stayed for the next one the status says
   place(status_text(status, {}), "node h2 lost; in place");
 }
 
-TEST_CASE("a job that hangs says so first, with who does what") {
+TEST_CASE("a job that hangs says so first, with what each rank does") {
   JobStatus status = training();
   status.hang = HangReport{
       .sentence = "rank 1 has not reached gloo:all_reduce",

@@ -49,7 +49,7 @@ TEST_CASE("a failure that one process keeps another one recalls, with its time")
   CHECK(read == kept);
 }
 
-TEST_CASE("a failure is recalled by who kept it, right afterwards") {
+TEST_CASE("a failure is recalled by the process that kept it, right afterwards") {
   const ScratchFolder folder;
   asio::io_context io;
   FolderMemory memory{io.get_executor(), folder.path()};

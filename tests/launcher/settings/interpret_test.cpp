@@ -38,7 +38,7 @@ TEST_CASE("a run is recorded unless somebody says otherwise") {
   CHECK_FALSE(spec_of({"--no-run-record"}).logs.record.wanted);
 }
 
-TEST_CASE("torchrun's block is left out for who asks for it, which changes nothing of the job") {
+TEST_CASE("torchrun's block is left out on request, which changes nothing of the job") {
   CHECK(spec_of({}).logs.torchrun_block);
   const LaunchSpec spec = spec_of({"--no-torchrun-block"});
   CHECK_FALSE(spec.logs.torchrun_block);

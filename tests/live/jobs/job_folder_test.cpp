@@ -116,7 +116,8 @@ TEST_CASE_METHOD(FolderFixture, "a folder with a long name has a socket all the 
   CHECK(connect_to_job(loop_.executor(), jobs.front()).has_value());
 }
 
-TEST_CASE_METHOD(FolderFixture, "what a killed agent has left is removed by who looks for jobs") {
+TEST_CASE_METHOD(FolderFixture,
+                 "what a killed agent has left is removed by the next search for jobs") {
   fs::create_directory(scratch_ / "run");
   auto folder = JobFolder::make(environment());
   REQUIRE(folder.has_value());

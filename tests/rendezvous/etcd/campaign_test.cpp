@@ -155,7 +155,7 @@ TEST_CASE_METHOD(CampaignFixture, "a coordinator that was wrongly taken for dead
 }
 
 TEST_CASE_METHOD(CampaignFixture,
-                 "members are written down before a round begins, and read by who follows") {
+                 "members are written down before a round begins, and read by the successor") {
   seeks("a:1");
   says("a:1", Campaign::WriteMembers{{"n1", "n2"}, 3});
   REQUIRE(agent("a:1").begun);

@@ -79,7 +79,7 @@ TEST_CASE("both keys are read, and none where there is none") {
   CHECK(both.members == MembersRecord{12, {"n1", "n2"}, "", 13, 3});
 }
 
-TEST_CASE("the epoch of who has taken the key is the revision at which that was") {
+TEST_CASE("the epoch of the key's owner is the revision at which it was taken") {
   const auto taken =
       read<KeyTaken>(TakeKey{0, 9}, R"({"header":{"revision":"44"},"succeeded":true,"responses":[
         {"response_put":{}},{"response_range":{}}]})");

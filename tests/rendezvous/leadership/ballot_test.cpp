@@ -84,7 +84,7 @@ TEST_CASE_METHOD(BallotFixture, "a new voter is counted at once, and a lost one 
   CHECK(ballot_.present().committed == 3);
 }
 
-TEST_CASE_METHOD(BallotFixture, "a vote of who is gone does not count after a recount") {
+TEST_CASE_METHOD(BallotFixture, "a vote of a lost voter does not count after a recount") {
   ballot_.raise(1);
   vote("a", 2);
   vote("b", 2);

@@ -181,7 +181,7 @@ TEST_CASE_METHOD(FormerLeaderFixture, "nodes of a proposal that is passed over m
   CHECK(is_over());
 }
 
-TEST_CASE_METHOD(FormerLeaderFixture, "votes of those who are here are waited for a little") {
+TEST_CASE_METHOD(FormerLeaderFixture, "votes of voters that are present are waited for a little") {
   voters_.set_stance(*voters_.find("c"), Stance::kUndecided);
   former_.hear({.old_lease_ms = 0}, kStart - 1s);
   CHECK(may_come(kStart + kVotePatience - 1ms));

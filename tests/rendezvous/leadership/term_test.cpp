@@ -56,7 +56,7 @@ TEST_CASE_METHOD(TermFixture, "a leader has its quorum for a timeout after it wa
   CHECK_FALSE(has_quorum(term_, kStart + kTimeout));
 }
 
-TEST_CASE_METHOD(TermFixture, "those who have left for good need not follow") {
+TEST_CASE_METHOD(TermFixture, "voters that have left for good need not follow") {
   term_.voters.remove("a");
   term_.voters.remove("b");
   term_.voters.remove("c");
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(TermFixture, "the first members whose agents listen may follow 
         std::vector<Successor>{{"d:9", 3}, {"c:9", 4}});
 }
 
-TEST_CASE_METHOD(TermFixture, "counters are the highest of those who know a round") {
+TEST_CASE_METHOD(TermFixture, "counters are the highest of all voters that know a round") {
   term_.voters.find("a")->counters = {3, 1};
   term_.voters.find("b")->counters = {2, 5};
   Voter stranger = newcomer("new");

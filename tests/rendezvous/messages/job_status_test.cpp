@@ -72,7 +72,7 @@ TEST_CASE("where no rank tells steps the collectives tell the lag") {
   CHECK(status.ranks[1].lag == 5);
 }
 
-TEST_CASE("loss is the mean of those who tell it, and samples per second add up") {
+TEST_CASE("loss is the mean of ranks that report it, and samples per second add up") {
   JobStatus status{.ranks = {{.rank = 0, .has_loss = true, .loss = 1, .samples_per_second = 10},
                              {.rank = 1, .has_loss = true, .loss = 2, .samples_per_second = 5},
                              {.rank = 2}}};

@@ -193,7 +193,8 @@ TEST_CASE_METHOD(TimedOutFixture, "who gave up in the store has the missing ones
         "rank 1 has not reached the store, in which ranks 0,2 have waited in vain");
 }
 
-TEST_CASE_METHOD(TimedOutFixture, "of several who seem to be missing, some may be giving up") {
+TEST_CASE_METHOD(TimedOutFixture,
+                 "of several ranks that seem to be missing, some may be giving up") {
   runs(1);
   fails(kWaitedInVain);
   tells("b", {.ranks = "2", .held_up = HeldUp::kGaveUp});

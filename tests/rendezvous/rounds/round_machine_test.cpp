@@ -123,7 +123,7 @@ TEST_CASE_METHOD(RoundFixture,
   CHECK_FALSE(order<StartRound>("a").has_value());
 }
 
-TEST_CASE_METHOD(RoundFixture, "the last call ends, and the round is sealed with who is there") {
+TEST_CASE_METHOD(RoundFixture, "the last call ends, and the round is sealed with present nodes") {
   job({.nodes_min = 2, .nodes_max = 3, .heartbeat_timeout = 60s});
   joins("a");
   joins("b");

@@ -16,7 +16,7 @@ HangReport missing_rank() {
   return hang;
 }
 
-TEST_CASE("the cause of a hang is those who are missing, at the line of the user's program") {
+TEST_CASE("the cause of a hang is the missing ranks, at the line of the user's program") {
   const Cause cause = cause_of(end_of(missing_rank()), "");
   CHECK(cause.kind == FailureKind::kHang);
   CHECK(cause.ranks == "1");

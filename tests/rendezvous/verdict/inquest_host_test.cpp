@@ -46,7 +46,7 @@ TEST_CASE_METHOD(Round, "a node that is lost is to blame for that, unless it lef
   CHECK(inquest().host_of_cause().empty());
 }
 
-TEST_CASE_METHOD(Round, "in a hang the node of those who are missing is to blame") {
+TEST_CASE_METHOD(Round, "in a hang the node of the missing ranks is to blame") {
   inquest().hung(
       {.kind = HangReport::Kind::kMissing, .missing_ranks = "4", .waiting_ranks = "0-3,5"});
   verdict();

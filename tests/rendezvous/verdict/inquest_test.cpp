@@ -94,7 +94,8 @@ TEST_CASE_METHOD(Round, "ranks that fail in the same way on any nodes are one ca
   CHECK(found.followers.empty());
 }
 
-TEST_CASE_METHOD(Round, "who failed is one with who was failing in the same way") {
+TEST_CASE_METHOD(Round,
+                 "a worker that failed is one with a worker that was failing in the same way") {
   raises(0, 100, "KeyError");
   raises(3, 90, "KeyError", Blame::kPerhaps);
   CHECK(verdict().cause.ranks == "0,3");

@@ -161,7 +161,7 @@ TEST_CASE_METHOD(WatchFixture, "two who wait for each other have time while anot
   CHECK(hang->waiting == std::vector{0, 1});
 }
 
-TEST_CASE_METHOD(WatchFixture, "who holds up those who hold up others is to blame") {
+TEST_CASE_METHOD(WatchFixture, "a rank that holds up ranks that hold up others is to blame") {
   tell({.rank = 0, .groups = {{"1", 3, 2}}});
   tell({.rank = 1, .groups = {{"1", 2, 2}, {"2", 3, 2}}});
   tell({.rank = 2, .groups = {{"2", 2, 2}}});
@@ -235,7 +235,7 @@ TEST_CASE_METHOD(WatchFixture, "who has ended waits for nobody, whatever it has 
   CHECK(hang->waiting.empty());
 }
 
-TEST_CASE_METHOD(WatchFixture, "who has ended is missed by those who still wait for it") {
+TEST_CASE_METHOD(WatchFixture, "a rank that has ended is missed by ranks that still wait for it") {
   at(0, 1, 0);
   tell({.rank = 1, .ended = true});
   at(2, 1, 0);
@@ -278,7 +278,7 @@ TEST_CASE_METHOD(WatchFixture, "a program that tells nothing never hangs") {
   CHECK_FALSE(after(10'000s));
 }
 
-TEST_CASE_METHOD(WatchFixture, "a hang is over when those who waited go on") {
+TEST_CASE_METHOD(WatchFixture, "a hang is over when the waiting ranks go on") {
   at(0, 12, 11);
   at(1, 11, 11);
   at(2, 12, 11);

@@ -148,7 +148,7 @@ TEST_CASE("who is seen elsewhere while others give up, and soon after has, is no
       inspection.take("a", {8, ending, true});
       CHECK(inspection.report().missing_ranks == "1");
     }
-    SECTION("one comes too late, and has lost those who gave up") {
+    SECTION("one comes too late, and has lost the ranks that gave up") {
       inspection.take("a", {8, {.ranks = "0", .held_up = HeldUp::kFailed}, true});
       CHECK(inspection.report().missing_ranks == "0-1");
     }

@@ -87,7 +87,8 @@ TEST_CASE_METHOD(DumpFixture, "in a group of some ranks only those are missing t
   CHECK(finished().waits.front().missing_ranks == "1");
 }
 
-TEST_CASE_METHOD(DumpFixture, "those who wait in a later collective of a group wait for the same") {
+TEST_CASE_METHOD(DumpFixture,
+                 "ranks that wait in a later collective of a group wait for the same") {
   begins();
   answers("a", waits_in("0", 13), false);
   answers("a", waits_in("1", 12));
@@ -99,7 +100,7 @@ TEST_CASE_METHOD(DumpFixture, "those who wait in a later collective of a group w
   CHECK(dump.waits[0].missing_ranks == "2-3");
 }
 
-TEST_CASE_METHOD(DumpFixture, "who waits in the store waits for those who wait nowhere") {
+TEST_CASE_METHOD(DumpFixture, "a rank that waits in the store waits for ranks that wait nowhere") {
   begins();
   answers("a", in_store("0"), false);
   answers("a", waits_in("1"));

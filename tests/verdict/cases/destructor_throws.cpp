@@ -1,4 +1,4 @@
-// While an exception is on its way to who would catch it, a destructor throws another one.
+// While an exception is on its way to its handler, a destructor throws another one.
 // kind: exception
 // ranks: 0
 // type: std::runtime_error

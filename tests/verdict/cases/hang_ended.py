@@ -1,4 +1,4 @@
-# A rank that has ended well is not to blame for those who sleep.
+# A rank that has ended well is not to blame for sleeping ranks.
 # kind: hang
 # outcome: hung
 # ddprun_exit: 86

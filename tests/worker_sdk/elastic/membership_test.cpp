@@ -273,7 +273,7 @@ TEST_CASE("elastic: an update that does not count does not come to the limit") {
   CHECK_FALSE(member.world_has_ended());
 }
 
-TEST_CASE("elastic: a limit is passed over by who is not held, or is held in another round") {
+TEST_CASE("elastic: a limit is passed over if a worker is not held, or in another round") {
   Membership member;
   enter_world(member);
   member.leave_after(3, 1);

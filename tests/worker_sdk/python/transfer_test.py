@@ -1,4 +1,4 @@
-"""A state travels to who lacks it, to the bit, or the members say that it does not: transfer_test.py"""
+"""A state travels to members that lack it, to the bit, or the members say that it does not: transfer_test.py"""
 
 import os
 import sys
