@@ -74,7 +74,7 @@ function(ddprun_add_torch torch)
     -Wl,--allow-shlib-undefined)
 endfunction()
 
-# ddprun_add_cuda_headers(TORCH): those that LibTorch's headers for NCCL include, for who compiles the
+# ddprun_add_cuda_headers(TORCH): those that LibTorch's headers for NCCL include, to compile the
 # SDK itself. An archive lacks them: there the CUDA toolkit and NCCL of the machine have them. Does nothing
 # for a LibTorch without CUDA.
 function(ddprun_add_cuda_headers torch)

@@ -8,7 +8,7 @@ version=$(sed -nE 's/^project\(ddprun VERSION ([0-9.]+).*/\1/p' "$project/CMakeL
 [ -n "$version" ] || die "CMakeLists.txt has no line 'project(ddprun VERSION ...'"
 
 # The packaged executable needs this version of the C library, or a newer one.
-# shellcheck disable=SC2034 # for who sources this
+# shellcheck disable=SC2034 # for scripts that source this
 glibc=$(sed -nE 's/^OLDEST_GLIBC = "([0-9.]+)".*/\1/p' "$project/packaging/toolchain.py")
 
 # Tools that write a time into what they make take this one, so that two runs write the same bytes.

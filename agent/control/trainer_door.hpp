@@ -1,6 +1,6 @@
-// TrainerDoor takes what trainings on this node tell of themselves in the way of the Kubeflow
-// Trainer (see trainer_status.hpp): on loopback, from who has the token that is in a file of the
-// job's folder.
+// TrainerDoor takes what trainings on this node report in the way of the Kubeflow Trainer (see
+// trainer_status.hpp): on loopback, from processes with the token that is in a file of the job's
+// folder.
 //
 // It takes a port from the beginning, because a worker's environment has the address before it
 // runs.

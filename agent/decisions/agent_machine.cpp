@@ -101,7 +101,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const VerdictFound&) {},                                     // the agent has taken it
       [](const Restarted&) {},                                        // as above
       [&](const JobTimes&) { farewell_ends_ ? exit(now) : void(); },  // the answer to Leave
-      [](const StatusPart&) {}, [](const DumpPart&) {},  // Agent hands them to who has asked
+      [](const StatusPart&) {}, [](const DumpPart&) {},  // Agent hands them to the callers
       [&](const Inspect& m) {
         if (m.round == workers_.number() && workers_.state() == State::kRunning)
           agent_.act(InspectWorkers{m});
@@ -174,8 +174,8 @@ void AgentMachine::joined(const Joined& answer, TimePoint now) {
   if (answer.epoch > 0 || answer.keeps_workers) agent_.beat(now);
 }
 
-/// The lease goes on while the job waits for nodes, too: no worker lives on it then, but a leader
-/// that has lost its majority is given up by those who wait at it.
+/// The lease goes on while the job waits for nodes, too: no worker lives on it then, but the nodes
+/// that wait at a leader without a majority give it up.
 void AgentMachine::answered(std::int64_t clock_us, std::int64_t echo_us, std::int64_t lease_ms,
                             TimePoint now) {
   agent_.follower.hear_clock(clock_us, now);

@@ -3,7 +3,7 @@
 // At the beginning it asks at the job's endpoint, or at several places in turn. When the connection
 // ends, it comes back to the same coordinator while the workers run on, if their lease allows it.
 // When the coordinator is lost, the workers are stopped, and then SuccessorSearch says where to ask
-// for who follows it. docs/internals/succession.md.
+// for its successor. docs/internals/succession.md.
 //
 // Functions that may find that there is nobody left to go to return how the agent ends; nullopt: it
 // goes on.

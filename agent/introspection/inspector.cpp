@@ -173,7 +173,7 @@ asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool ma
   if (finding.frames.empty() && ask_by_signal) finding.frames = co_await stacks_by_signals(process);
   if (waits_for_data_loader(finding.frames)) co_await look_at_data_loaders(process, finding);
   // A worker that waits in a collective has said so. The stacks of all of these would take the time
-  // that there is for those who are missing.
+  // for missing ones.
   const auto tool = installed_stack_tool();
   if (finding.frames.empty() && !finding.pending && tool)
     finding.native_stack = co_await native_stack(process, *tool, time_for_tool(ends));

@@ -152,7 +152,7 @@ class Folder {
   std::deque<Group> shown_;        // groups with numbers of their own; late ones are not among them
   Index waiting_index_, shown_index_;
   std::size_t waiting_bytes_ = 0, shown_bytes_ = 0;
-  std::map<Ranks, Run> runs_;  // by who is late; no rank is in two
+  std::map<Ranks, Run> runs_;  // by the late ranks; no rank is in two
   Number next_waiting_ = 1, next_shown_ = 1;
   std::size_t speakers_out_ = 0, speakers_err_ = 0;  // that have not ended
   std::size_t silent_ = 0;                           // so many have not said anything yet

@@ -24,7 +24,7 @@ struct Speaker {
 struct LineNumber {
   enum Meaning : std::uint8_t {
     kPlain = 0,      // a step, a count: has to be equal
-    kRank = 1,       // the rank of who says it
+    kRank = 1,       // the rank of the worker that wrote it
     kLocalRank = 2,  // its local rank
     kProcess = 4,    // its process id, or a number behind "pid"
     kTime = 8,       // a date, a time of day, seconds since 1970, or a number before a unit of time

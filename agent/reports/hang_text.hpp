@@ -9,7 +9,7 @@
 namespace ddprun {
 
 /// At most 24 lines without their ends: the sentence, and for each group of workers what they do
-/// and their innermost frames. Those who are missing come first, and have the most frames.
+/// and their innermost frames. Missing ones come first, and have the most frames.
 std::vector<std::string> hang_lines(const HangReport& report);
 
 }  // namespace ddprun

@@ -177,7 +177,7 @@ void start_and_watch(ChildPlan& plan, Started& started) {
   if (started.error_number != 0) return;
   started.pidfd = watch_child(started.pid);
   if (started.pidfd >= 0) return;
-  started.error_number = errno;  // ESRCH: it has been killed, and reaped by who did it
+  started.error_number = errno;  // ESRCH: it has been killed and reaped by another process
   if (errno != ESRCH) kill(started.pid, SIGKILL);
 }
 

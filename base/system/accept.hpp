@@ -25,10 +25,10 @@ Result<asio::ip::tcp::acceptor> listen_on(const asio::any_io_executor& executor,
 /// there it is always the own user.
 enum class MayConnect { kAnybody, kOwnUser };
 
-/// Hands every connection of those who may connect to `serve` until `acceptor` is closed, which
-/// must live as long. If the system refuses, usually because there are no file descriptors left, it
-/// logs that and tries again a little later; meanwhile connections wait in the system's queue. An
-/// exception of `serve` costs one connection.
+/// Hands every permitted connection to `serve` until `acceptor` is closed, which must live as long.
+/// If the system refuses, usually because there are no file descriptors left, it logs that and
+/// tries again a little later; meanwhile connections wait in the system's queue. An exception of
+/// `serve` costs one connection.
 asio::awaitable<void> accept_all(asio::ip::tcp::acceptor& acceptor,
                                  std::function<void(asio::ip::tcp::socket)> serve,
                                  MayConnect who = MayConnect::kAnybody);

@@ -1,4 +1,4 @@
-// OwnUserDoor lets in who connects from a process of this process's own user, or of root.
+// OwnUserDoor admits connections from processes of this process's own user, or of root.
 #pragma once
 
 #include <sys/types.h>

@@ -77,7 +77,7 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
     }
   }
 
-  /// Those who have asked may be gone with their event loops when the process ends.
+  /// The callers may be gone with their event loops when the process ends.
   void reply(const Answer& answer, Failures failures) {
     const std::lock_guard lock{mutex_};
     if (home_) answer(std::move(failures));

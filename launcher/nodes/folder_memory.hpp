@@ -30,8 +30,8 @@ class FolderMemory : public NodeMemory {
   void remember(const NodeFailure& failure) override;
   void recall(Answer answer) override;
 
-  /// Waits until all failures are kept, but no longer than `at_most`. From then on nobody gets an
-  /// answer: to be called while `home` and the loops of those who ask still live.
+  /// Waits until all failures are kept, but no longer than `at_most`. From then on no caller gets
+  /// an answer: to be called while `home` and the callers' loops still live.
   void end_within(std::chrono::milliseconds at_most);
 
  private:

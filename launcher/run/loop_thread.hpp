@@ -19,7 +19,7 @@ class LoopThread {
  public:
   /// Starts the thread, which runs `loop` also while nothing is to be done in it. Signals are
   /// handled by the other threads. An exception that leaves the loop ends it, and is thrown on in
-  /// `home`, the loop of who makes this. Both must live longer.
+  /// `home`, its maker's loop. Both must live longer.
   LoopThread(asio::io_context& loop, asio::io_context& home);
   ~LoopThread();
   LoopThread(const LoopThread&) = delete;

@@ -52,7 +52,7 @@ std::string advice(asio::io_context& io, const asio::ip::address& address, std::
          "; choose another port, or name none for any free one";
 }
 
-/// With a secret, lets only those in who have it; without one, says that all may come in.
+/// With a secret, admits only nodes that have it; without one, warns that every node may join.
 Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run_id,
                   const asio::ip::address& address) {
   if (!spec.secret) {

@@ -38,7 +38,7 @@ class JobFolder {
   /// Writes a small file that only its owner can read, and returns its path. Errors: kUnavailable.
   Result<std::filesystem::path> write(const std::string& name, const std::string& text) const;
 
-  /// Writes the facts, and listens for those who read them. Errors: kUnavailable.
+  /// Writes the facts, and listens for their readers. Errors: kUnavailable.
   Result<Acceptor> open(const asio::any_io_executor& executor, const JobFacts& facts) const;
   /// Writes the facts atomically: a reader sees all of them or the former ones. Errors:
   /// kUnavailable.

@@ -15,8 +15,8 @@ void put(std::string& text, std::string_view place, std::string_view content) {
     text.replace(at, place.size(), content);
 }
 
-/// Returns a text as browsers get it: the indentation and the lines that are a comment serve only
-/// those who read the source, and are a tenth of the page.
+/// Returns a text as browsers get it: indentation and lines of comments serve only readers of the
+/// source, and are a tenth of the page.
 std::string without_comments(std::string_view text) {
   std::string lines;
   while (!text.empty()) {

@@ -53,7 +53,7 @@ class StatusServer {
 
   std::uint16_t port() const { return port_; }
 
-  /// Tells those who look how the job has ended, and closes.
+  /// Sends viewers how the job has ended, and closes.
   void close();
 
  private:

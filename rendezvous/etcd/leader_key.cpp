@@ -35,7 +35,7 @@ bool LeaderKey::seen() {
 
 void LeaderKey::missed() { is_held_ = must_be_seen_ = false; }
 
-/// The key may be taken by who knows this process to be dead. That one waits for kEtcdDeathWait, so
+/// A process that knows this one to be dead may take the key. It waits for kEtcdDeathWait, so
 /// nothing counts on the key for longer, even if etcd gives more.
 TimePoint LeaderKey::alone_until() {
   const auto time = std::min(lease_.ttl, kEtcdDeathWait.of(heartbeat_timeout_));

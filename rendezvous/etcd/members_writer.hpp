@@ -1,6 +1,6 @@
 // MembersWriter: the key `members` of a job, as its coordinator writes it: which nodes may have
 // workers, under which lease that lies, and until when nobody else takes these nodes for dead.
-// Pure. It knows nothing of who coordinates the job; see LeaderKey.
+// Pure. Which node coordinates the job is LeaderKey's concern.
 #pragma once
 
 #include <chrono>

@@ -32,7 +32,7 @@ class Ballot {
   /// It has changed whose votes count, or a voter is gone.
   void recount() { recount_granted_ = recount_present_ = true; }
 
-  /// Counts the voter among those who are here, and returns how many these are.
+  /// Counts the voter among those present, and returns how many these are.
   const Votes& count_present(const Voter& voter, const VoterTable& voters,
                              const JointQuorum& quorum);
   /// Counts the vote that the voter has given, and returns how many there are.
@@ -46,7 +46,7 @@ class Ballot {
   std::int64_t requested_ = 0;  // the last epoch for which votes were requested
   Votes granted_;               // votes of those that are here, for `requested_`
   bool recount_granted_ = true;
-  Votes present_;  // votes that those who are here could give
+  Votes present_;  // votes that the voters present could give
   bool recount_present_ = true;
 };
 

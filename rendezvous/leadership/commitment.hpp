@@ -16,7 +16,7 @@ class Commitment {
   /// Takes what a voter knows into account. Returns whether that changes whose votes count.
   bool hear(const VoterState& voter);
 
-  /// One of those who have to know of the proposal never will.
+  /// One of the voters that have to know of the proposal never will.
   void abandon_proposal() { quorum_.abandon_proposal(); }
 
   /// Ranks, in the committed configuration, of the voters that must know of what is proposed next.

@@ -16,7 +16,7 @@
 
 namespace ddprun {
 
-/// Pause between two announcements of a new leader to those who may take themselves for it.
+/// Pause between two announcements of a new leader to nodes that may take themselves for it.
 inline constexpr std::chrono::milliseconds kAnnouncePause{1'000};
 
 class Elected final : public Leadership {

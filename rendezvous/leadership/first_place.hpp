@@ -2,7 +2,7 @@
 //
 // A job that has no round yet has nobody who could vote, so one alone may begin it: the first of
 // its places. That may be a machine that was started again, of a job which goes on elsewhere. So it
-// asks at the others who leads. Places that are silent count as those of nobody, or a job could not
+// asks the others for a leader. Places that are silent count as those of nobody, or a job could not
 // begin before all its machines are on; but once somebody has told of a leader, silence is no proof
 // of its end. Even when all places are empty then, nodes of that job may be on their way here: they
 // get some time. docs/internals/succession.md, section "Several places".

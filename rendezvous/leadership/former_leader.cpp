@@ -61,8 +61,8 @@ void FormerLeader::begin(bool abandoned) {
   abandoned_ = abandoned;
 }
 
-/// Those who have seen that the leader before is dead have heard all that it had told them: if it
-/// had begun a round with others, one of them would know.
+/// Voters that have seen the former leader's end have got all its messages: if it had begun a round
+/// with others, one of them would know.
 bool FormerLeader::is_over(const VoterTable& voters, const JointQuorum& quorum,
                            TimePoint now) const {
   if (!elected_ || now >= leases_end_) return true;

@@ -42,8 +42,8 @@ struct JointQuorum {
 
   void count(Votes& votes, const VoterState& voter) const;
 
-  /// Goes back to the committed configuration: one of those who have to know of the proposal never
-  /// will.
+  /// Goes back to the committed configuration: one of the voters that have to know of the proposal
+  /// never will.
   void abandon_proposal();
 
   /// More than half of each configuration: nobody else can have as many.

@@ -122,8 +122,8 @@ struct RoundTerms {
 /// The voter that has joined so.
 Voter voter_of(const VoterJoined& event);
 
-/// Where a node goes that joins here, when the agent in this process follows that leader. Those who
-/// have lost the very leader that it follows come for a vote.
+/// Where a node goes that joins here, when the agent in this process follows that leader. Nodes
+/// that have lost the very leader that it follows come for a vote.
 std::optional<Redirect> redirect_to(const Leader& followed, const Join& join);
 
 /// The rank of the node among the members of a round; -1: it is none of them.

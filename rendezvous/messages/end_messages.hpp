@@ -24,7 +24,7 @@ struct EndJob {
   std::optional<WorkerFailure> failure;  // kFailed: the first failure of the last attempt; not
                                          // there when the coordinator that heard of it is gone
   /// The agent is to answer with EndAcknowledged, and to stay until it gets Dismiss: as long as
-  /// some may not have heard of the end, those who have can tell the next coordinator.
+  /// some may not have heard of the end, the others can inform the next coordinator.
   bool held = false;
   bool operator==(const EndJob&) const = default;
 };

@@ -20,7 +20,7 @@ inline constexpr std::size_t kDumpWaitsMax = 64;
 inline constexpr std::size_t kDumpUnheardMax = 256;
 inline constexpr std::size_t kDumpBytesMax = 2 * 1024 * 1024;  // the length of its JSON
 
-/// An operation in which workers wait, and those who have not reached it.
+/// An operation in which workers wait, and the ranks that have not reached it.
 struct DumpWait {
   std::string operation;      // "gloo:all_reduce"
   std::string group;          // its name and description: "0 (default_pg)"; "": it has none

@@ -1,5 +1,5 @@
 // JobStatus: what a coordinator knows of a job at one moment, for people and programs that look at
-// it. It travels as JSON: to `ddprun status`, to the status page and to who reads /status.json.
+// it. It travels as JSON: to `ddprun status`, to the status page and to readers of /status.json.
 // docs/live.md describes the fields.
 #pragma once
 

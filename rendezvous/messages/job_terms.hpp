@@ -18,7 +18,7 @@ enum class StoreAt {
 /// What is done when workers hang.
 enum class OnHang {
   kReport,   // it is reported, and nothing is killed
-  kRestart,  // it counts as a failure of those who are missing
+  kRestart,  // it counts as a failure of the missing ranks
   kStop,     // the job ends
 };
 

@@ -49,7 +49,7 @@ struct Redirect {
 struct Reconfigure {
   Configuration round;            // with a greater revision
   bool witnessed = false;         // a witness is among them
-  bool leader_is_member = false;  // as StartRound's, for who is no node of the round
+  bool leader_is_member = false;  // as StartRound's, for a receiver outside the round
   bool spare_votes = false;       // a spare is among them
   bool operator==(const Reconfigure&) const = default;
 };

@@ -1,5 +1,5 @@
-// What a voter of a job knows: an agent, or a witness. It tells it in its Join, and those who may
-// follow a lost coordinator decide by it: docs/internals/succession.md.
+// What a voter of a job knows: an agent, or a witness. Its Join carries it, and possible successors
+// of a lost coordinator decide by it: docs/internals/succession.md.
 //
 // The words are those of Paxos and Raft. A round is a configuration: the nodes that vote. It is
 // proposed when it begins, and committed when all its voters know of it.
@@ -29,7 +29,7 @@ struct Configuration {
   ConfigurationVersion version;
   int voters = 0;       // nodes of the round, and perhaps one more, which has the last rank
   bool member = false;  // the voter that knows it is one of them
-  int rank = -1;        // the rank of who knows it among the voters; -1: it is no member
+  int rank = -1;        // the voter's own rank among the members; -1: it is no member
   /// Ranks, in the committed configuration before this one, of those that must know of this one
   /// before it commits, as "0-3,8". "": they are not known.
   std::string awaited = {};

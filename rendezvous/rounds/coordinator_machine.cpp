@@ -72,7 +72,7 @@ std::optional<TimePoint> CoordinatorMachine::next_tick() const {
   return next;
 }
 
-// --- those who come, and those who go ---
+// --- nodes come and go ---
 
 void CoordinatorMachine::receive(const FromPeer& event) {
   const auto& [peer, message, address] = event;

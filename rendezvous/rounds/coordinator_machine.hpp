@@ -63,7 +63,7 @@ class CoordinatorMachine {
   using Node = Roster::Node;
   using Phase = Roster::Phase;
 
-  // Those who come, and those who go.
+  // Nodes come and go.
   void receive(const FromPeer& event);
   void join(PeerId peer, const Join& join, const std::string& address);
   void come_back(Node& node, PeerId peer, const Join& join);

@@ -64,7 +64,8 @@ class Failures {
     job_.reached(step);
   }
 
-  /// The workers hang: those who were asked for missing ones have answered, or it was found out.
+  /// The workers hang: the nodes that were asked for the missing ones have answered, or it was
+  /// found out.
   std::optional<Stop> hung(const HangReport& report);
 
   /// Whether the cause of an awaited failure is not waited for any longer.

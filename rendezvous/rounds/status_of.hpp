@@ -1,4 +1,4 @@
-// How a job is, as a coordinator tells those who look at it. Pure; nothing here decides anything.
+// The state of a job, as a coordinator reports it to viewers. Pure; nothing here decides anything.
 #pragma once
 
 #include <optional>

@@ -131,7 +131,7 @@ asio::awaitable<Tried<std::shared_ptr<Channel>>> connect_once(const Search& sear
   co_return tried;
 }
 
-/// Says hello to who listens, and hears whether it is a coordinator.
+/// Says hello to the listener, and hears whether it is a coordinator.
 asio::awaitable<Tried<CoordinatorMessage>> greet(const Search& search, Channel& channel) {
   channel.send(encode(search.hello(channel)));
   const auto heard = co_await in_time(search.plan.answered_by(Clock::now()), channel.receive());

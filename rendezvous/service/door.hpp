@@ -24,8 +24,8 @@ class Door {
   /// `handshake_threads` threads help the event loop.
   void lock(std::shared_ptr<const TlsContext> tls, int handshake_threads);
 
-  /// Whether the peer whose first byte, not yet read, is `first` may go on. To who may not, the
-  /// answer of his protocol is sent; the caller closes the socket.
+  /// Whether the peer whose first byte, not yet read, is `first` may go on. If not, it gets an
+  /// answer of its protocol; the caller closes the socket.
   bool admits(asio::ip::tcp::socket& socket, char first);
 
   /// Whether the peer that began with `first`, and was admitted, is an agent; else it is a client

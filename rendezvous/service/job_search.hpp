@@ -1,5 +1,5 @@
-// JobSearch speaks to those who have not joined a job: other places of it, a witness, and agents
-// whose connections have ended. When and where to is CoordinatorMachine's to say; see Job.
+// JobSearch speaks to processes that have not joined a job: other places of it, a witness, and
+// agents whose connections have ended. When and where to is CoordinatorMachine's to say; see Job.
 //
 // Its Job shares it with the coroutines that speak.
 #pragma once

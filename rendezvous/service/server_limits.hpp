@@ -25,7 +25,7 @@ struct ServerLimits {
 };
 
 /// The limits of a server that may open so many files. A newcomer takes one, a job with its store
-/// and a node two: however many come from one address, there is room for who comes from another.
+/// and a node two: however many come from one address, there is room for others.
 inline ServerLimits limits_for(std::size_t files) {
   ServerLimits limits;
   limits.newcomers_max = std::min(limits.newcomers_max, files / 4);

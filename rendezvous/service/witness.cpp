@@ -60,7 +60,7 @@ asio::awaitable<void> Witness::hear(std::shared_ptr<Vote> vote, WitnessPeer peer
   }
 }
 
-/// Several who are there at a time all wait for the same alarm.
+/// Several connections at a time all wait for the same alarm.
 asio::awaitable<void> Witness::tick_when_due(std::shared_ptr<Vote> vote) {
   for (;;) {
     co_await vote->tick.async_wait(as_tuple(use_awaitable));

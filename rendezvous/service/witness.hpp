@@ -39,7 +39,7 @@ class Witness {
  private:
   struct Vote {  // in one job
     WitnessMachine machine;
-    std::string asked_from;  // the address of who was the first to ask
+    std::string asked_from;  // the address of the first candidate
     asio::steady_timer tick;
     std::map<WitnessPeer, std::shared_ptr<Channel>> peers = {};  // that were not hung up on
   };

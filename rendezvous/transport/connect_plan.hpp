@@ -20,7 +20,7 @@ namespace ddprun {
 struct Patience {
   std::chrono::milliseconds any{};          // whatever the reason
   std::chrono::milliseconds refused{};      // while the host is there and refuses connections
-  std::chrono::milliseconds answer{5'000};  // for the first word of who listens, in each attempt
+  std::chrono::milliseconds answer{5'000};  // for the first word of the listener, in each attempt
   bool operator==(const Patience&) const = default;
 };
 
@@ -73,7 +73,7 @@ class ConnectPlan {
   /// An attempt that has not succeeded by then has failed, and is the last one.
   TimePoint deadline() const { return deadline_; }
 
-  /// When an attempt that begins now to connect, or to wait for the first word of who listens, has
+  /// When an attempt that begins now to connect, or to wait for the listener's first word, has
   /// failed.
   TimePoint connected_by(TimePoint now) const;
   TimePoint answered_by(TimePoint now) const;

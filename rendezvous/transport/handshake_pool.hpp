@@ -1,4 +1,4 @@
-// HandshakePool: threads that work out what a coordinator answers to those who begin TLS.
+// HandshakePool: threads that compute a coordinator's answers to nodes that begin TLS.
 //
 // An answer takes 0.15 ms, more than all else that a node costs before its first round. When
 // thousands of nodes come at once, the event loop leaves the answers to other CPUs. It still reads,

@@ -71,9 +71,9 @@ std::optional<Deadlock> disagreement(const std::vector<StackGroup>& answers) {
   return found;
 }
 
-/// Some wait in a collective that the others have left, as where ranks name different roots of a
-/// broadcast. Those who have left it wait in a later one of the group; the first one is where to
-/// look, so its ranks are named.
+/// Some wait in a collective that the others have left, as when ranks name different roots of a
+/// broadcast. The others wait in a later one of the group; the first one is where to look, so its
+/// ranks are named.
 std::optional<Deadlock> left_behind(const std::vector<StackGroup>& answers) {
   const StackGroup* earliest = nullptr;
   for (const StackGroup& answer : answers) {
@@ -97,7 +97,7 @@ std::optional<Deadlock> left_behind(const std::vector<StackGroup>& answers) {
   return found;
 }
 
-/// What those who wait there are seen to do.
+/// What the ranks that wait there are seen to do.
 std::string operation_of(const WaitingRanks& wait, const std::vector<StackGroup>& answers) {
   for (const StackGroup& answer : answers)
     if (!answer.operation.empty() && share_a_rank(ranks_in(answer.ranks), wait.waiting) &&
@@ -109,7 +109,7 @@ std::string operation_of(const WaitingRanks& wait, const std::vector<StackGroup>
   return operation_text(unseen);
 }
 
-/// Workers wait for some who wait elsewhere themselves.
+/// Workers wait for others that wait elsewhere themselves.
 std::optional<Deadlock> circle(const Suspicion& why, const std::vector<StackGroup>& answers) {
   Deadlock found;
   for (const WaitingRanks& wait : why.waits) found.odd = united(found.odd, wait.awaited);

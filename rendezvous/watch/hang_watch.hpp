@@ -23,14 +23,14 @@ namespace ddprun {
 inline constexpr std::chrono::milliseconds kLearnedTimeoutMin{60'000};
 /// So many times the longest pause of a job is a hang.
 inline constexpr int kPausesPerTimeout = 10;
-/// Where the timeout is learned, those who wait for a worker that computes have more patience: rank
-/// 0 may evaluate or save alone for minutes.
+/// If the timeout is learned, ranks that wait for a worker that computes have more patience: rank 0
+/// may evaluate or save alone for minutes.
 inline constexpr int kPatienceWithBusy = 3;
 /// A worker that computes may still be on its way to the first process group: it has this time, or
 /// 10 s of CPU if it uses these up earlier, in which all others have started as well.
 inline constexpr std::chrono::milliseconds kStartPatience{120'000};
 
-/// Some who wait in one place for others, who are not there.
+/// Ranks that wait in one place for others, which are not there.
 struct WaitingRanks {
   std::string group;  // "": in the store
   std::int64_t sequence = 0;
@@ -66,7 +66,7 @@ std::optional<HangPatience> hang_patience(std::chrono::milliseconds said, const 
 /// Whether the workers have hung at `now`, and how.
 std::optional<Suspicion> suspect(const ProgressBook& book, HangPatience patience, TimePoint now);
 
-/// Whether any of those who waited or were missed has gone on since the suspicion arose at `then`.
+/// Whether any rank that waited or was missed has gone on since the suspicion arose at `then`.
 bool is_over(const Suspicion& suspicion, const ProgressBook& book, TimePoint then);
 
 }  // namespace ddprun

@@ -105,7 +105,7 @@ std::string seconds(std::chrono::milliseconds time) {
   return std::to_string(time.count() / 1000) + " s";
 }
 
-/// Whether those who wait do so in one operation.
+/// Whether all waiting ranks do so in one operation.
 bool wait_together(const std::vector<FoldedStacks>& folded) {
   const StackGroup* first = nullptr;
   for (const FoldedStacks& each : folded) {
@@ -155,7 +155,7 @@ std::string sentence(const Suspicion& why, const HangReport& report, bool togeth
          seconds(why.silent);
 }
 
-/// What is waited for, as one of those who wait in that group tells it.
+/// What is waited for, as one of the ranks that wait in that group reports it.
 const StackGroup* typical_waiter(std::int64_t sequence, const RankList& waiting,
                                  const std::vector<FoldedStacks>& folded) {
   const StackGroup* found = nullptr;

@@ -23,8 +23,8 @@ class Inspection {
   enum class Phase { kLooking, kPausing, kLookingAgain };
   Phase phase() const { return phase_; }
 
-  /// Whether one of several who seem to be missing may just be giving up as well: a program that
-  /// has waited in vain takes a moment to fail. A second look shows who has.
+  /// Whether a rank that seems to be missing may just be giving up as well: a program that has
+  /// waited in vain takes a moment to fail. A second look shows which ones have.
   bool leaves_doubt() const;
   /// There will be a second look; what comes until then is passed over.
   void pause();

@@ -69,7 +69,7 @@ class RoundDump {
   JobDump finish(const ProgressBook& book, TimePoint now);
 
   bool has_askers() const { return !askers_.empty(); }
-  /// Returns those who are to hear it; then nobody is.
+  /// Returns the callers that wait for it, and forgets them.
   Askers take_askers() { return std::exchange(askers_, {}); }
 
  private:
