@@ -27,7 +27,7 @@ function button(text, act) {
   on(element, "click", act);
   return element;
 }
-// An element that has the focus is made anew with the others, and gets it again: dataset.keep names it.
+// An element that has the focus is replaced with the others, and gets it again: dataset.keep names it.
 function refill(box, ...children) {
   const focused = document.activeElement;
   const keep = box.contains(focused) ? focused.dataset.keep : undefined;
@@ -52,7 +52,7 @@ const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const whole = (number) => grouped.format(number);
 const count = (number, thing) => whole(number) + " " + thing + (number === 1 ? "" : "s");
 const clock = (ms) => new Date(ms).toLocaleTimeString();
-// The day is said of a time that is not today.
+// A time that is not today has its day.
 function moment(ms, now) {
   const date = new Date(ms);
   const time = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
@@ -211,5 +211,5 @@ on(events, "status", (event) => {
 on(events, "error", () => {
   byId("offline").hidden = false;
   byId("offline").textContent = last && last.state === "ended" ? "The job has ended."
-    : "Nobody answers since " + clock(Date.now()) + ": the job has ended, or its coordinator is gone.";
+    : "No answer since " + clock(Date.now()) + ": the job has ended, or its coordinator is gone.";
 });
