@@ -21,7 +21,7 @@ std::string cut(std::string_view text, const TextLimit& limit);
 /// How many columns a text takes where each character takes one, and a colour (ESC [ ... m) none.
 std::size_t columns_of(std::string_view text);
 
-/// Returns a text of at most so many columns; "…" stands for the rest, and colours end with it.
+/// Returns a text of at most `columns` columns; "…" stands for the rest, and colours end with it.
 std::string cut_columns(std::string_view text, std::size_t columns);
 
 /// Cuts each line of a text so. 0 columns: to any width.

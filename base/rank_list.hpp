@@ -10,7 +10,7 @@ namespace ddprun {
 /// Ranks, ascending, each once.
 using RankList = std::vector<int>;
 
-/// So many ranks, from `first` on.
+/// `count` ranks, from `first` on.
 RankList ranks_from(int first, int count);
 
 /// The ranks that can be read in a text from a peer, which may be cut, or be no list at all.

@@ -73,7 +73,7 @@ class StayingWorkers {
     bool has_seat = true;                      // in the round
     std::optional<std::int64_t> held_at = {};  // the step that it has told since it was asked
     bool resizes = true;                       // it can do with more or fewer workers than before
-    int world_size = 0;  // in its last round there were so many; 0: it had none
+    int world_size = 0;  // the number of workers in its last round; 0: it had none
   };
   std::size_t count(std::initializer_list<State> states) const;
 

@@ -19,7 +19,7 @@ namespace ddprun {
 class CrashTail {
  public:
   static constexpr std::size_t kBytesMax = 32 * 1024;
-  /// The beginning of the last traceback stays, so many bytes of it, however long the message of
+  /// The beginning of the last traceback stays, this many bytes of it, however long the message of
   /// its exception is: the type of the exception stands before the message.
   static constexpr std::size_t kHeadBytesMax = 8 * 1024;
   static constexpr std::size_t kMarksMax = 64;

@@ -11,8 +11,8 @@ namespace ddprun {
 
 namespace {
 
-/// So many lines with the same words are looked at: a rank that has left out more of them is taken
-/// to say something new.
+/// This many lines with the same words are looked at: a rank that has left out more of them is
+/// taken to say something new.
 constexpr int kCandidatesMax = 8;
 
 constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();

@@ -61,8 +61,7 @@ class Folder {
   static constexpr std::size_t kWaitingBytesMax = 8 << 20;  // in bytes
   static constexpr std::size_t kRememberedLinesMax = 20'000;
   static constexpr std::size_t kRememberedBytesMax = 8 << 20;
-  static constexpr std::size_t kShownOfRun =
-      3;  // so many lines in a row that are so late are shown:
+  static constexpr std::size_t kShownOfRun = 3;  // very late lines in a row that are shown
   static constexpr std::chrono::seconds kVeryLate{2};
 
   using Lines = std::vector<FoldedLine>;
@@ -155,7 +154,8 @@ class Folder {
   std::map<Ranks, Run> runs_;  // by the late ranks; no rank is in two
   Number next_waiting_ = 1, next_shown_ = 1;
   std::size_t speakers_out_ = 0, speakers_err_ = 0;  // that have not ended
-  std::size_t silent_ = 0;                           // so many have not said anything yet
+  std::size_t silent_ = 0;                           // number of workers that have not said
+                                                     // anything yet
   std::optional<TimePoint> begun_;                   // when the first line was said
 };
 

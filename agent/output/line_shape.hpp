@@ -37,8 +37,8 @@ struct LineNumber {
 };
 
 struct LineShape {
-  /// Numbers behind so many others in one line have to be equal, and so has what follows so many
-  /// bytes.
+  /// Numbers behind this many others in one line have to be equal, and so has what follows this
+  /// many bytes.
   static constexpr std::size_t kNumbersMax = 64;
   static constexpr std::size_t kBytesMax = 4096;
 

@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kReadBytes = 64 * 1024;  // a pipe holds so many
+constexpr std::size_t kReadBytes = 64 * 1024;  // the size of a pipe
 /// Where lines of many are compared: less at a time, so that all come equally far.
 constexpr std::size_t kFoldedReadBytes = 4 * 1024;
 constexpr auto kPromptDelay = 100ms;  // an unfinished line is shown when no more comes for this

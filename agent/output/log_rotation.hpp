@@ -26,7 +26,7 @@ class LogRotation {
   /// begun for the rest.
   std::size_t fits(std::string_view bytes) const;
 
-  /// So many bytes were written to the present file; `last` is the last of them.
+  /// That many bytes were written to the present file; `last` is the last of them.
   void written(std::size_t bytes, char last);
 
   /// The next file is the present one, and empty.

@@ -47,7 +47,8 @@ struct LogWriter::File {
 struct LogWriter::Shared {
   /// So much is written at once: each piece shows that the folder answers.
   static constexpr std::size_t kPieceBytes = 256 * 1024;
-  /// So many pieces are kept for what comes next, as to get fresh memory takes longer than to copy.
+  /// This many pieces are kept for what comes next, as to get fresh memory takes longer than to
+  /// copy.
   static constexpr std::size_t kSparePieces = 8;
 
   struct Told {

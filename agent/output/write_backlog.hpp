@@ -28,9 +28,9 @@ class WriteBacklog {
   void begin(TimePoint now);
   void end(TimePoint now);
 
-  /// So many bytes are to be written. Returns false where too many wait: these are left out.
+  /// That many bytes are to be written. Returns false if too many wait: these are left out.
   bool take(std::size_t bytes, TimePoint now);
-  /// So many have been.
+  /// That many have been.
   void written(std::size_t bytes, TimePoint now);
 
   /// Whether who has more to write should wait, until half of it is written. Nobody waits for a

@@ -31,7 +31,7 @@ struct Change {
 };
 
 inline constexpr char kHashBegins[] = "sha256:";
-/// A report tells of so many.
+/// A report has at most this many.
 inline constexpr std::size_t kChangesMax = 64;
 
 struct SinceGoodRun {

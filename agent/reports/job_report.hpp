@@ -24,7 +24,7 @@ struct PastHang {
   std::int64_t lasted_ms = -1;  // -1: until a new round began
   bool operator==(const PastHang&) const = default;
 };
-/// A report tells of so many, the last ones.
+/// A report has at most this many, the last ones.
 inline constexpr std::size_t kPastHangsMax = 8;
 
 /// The schema's name and version. Later versions may have more fields.

@@ -9,7 +9,7 @@
 
 namespace ddprun {
 
-/// It has at most so many lines.
+/// It has at most this many lines.
 inline constexpr std::size_t kReportLinesMax = 24;
 
 /// Whether the reader has seen what the worker of the cause wrote.

@@ -28,7 +28,7 @@ class EndEvidence {
   EndEvidence(const NodeFacts& node, OomReader oom, std::shared_ptr<LogWriter> files)
       : node_{node}, read_oom_{std::move(oom)}, files_{std::move(files)} {}
 
-  /// Begins a round of so many workers. Returns where these write their heartbeats; "": nowhere.
+  /// Begins a round of that many workers. Returns where these write their heartbeats; "": nowhere.
   /// `kept`: some of them are those of the round before, and go on writing to the same place.
   std::string begin_round(const StartRound& round, int workers, bool kept);
   /// That worker is another one from now on, and has written nothing.

@@ -27,8 +27,8 @@ namespace {
 
 constexpr int kPassesMax = 2'000;  // each takes a few milliseconds
 constexpr timespec kPassDelay{0, 2'000'000};
-/// So many passes in a row have to find nobody: the kernel shows no environment of a process that
-/// is just executing a program, and so one pass may miss it.
+/// This many passes in a row have to find no process: the kernel shows no environment of a process
+/// that is just executing a program, and so one pass may miss it.
 constexpr int kEmptyPasses = 25;
 
 bool carries_mark(pid_t pid, const std::string& mark) {

@@ -18,7 +18,7 @@ namespace ddprun {
 
 namespace {
 
-/// They are named until the line has so many characters.
+/// They are named until the line has this many characters.
 constexpr std::size_t kNamesMax = 100;
 
 }  // namespace

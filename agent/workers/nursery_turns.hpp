@@ -27,7 +27,7 @@ class NurseryTurns {
   bool take();
   void give_back() { taken_ = false; }
 
-  /// Begins to fork so many workers for the start that has the turn. Returns its number.
+  /// Begins to fork that many workers for the start that has the turn. Returns its number.
   std::size_t begin(std::size_t workers);
 
   void hear(const Forked& answer);

@@ -68,7 +68,7 @@ void store(std::size_t bytes, std::uint64_t bits, void* value) {
   }
 }
 
-/// The greatest value of an integer of so many bits.
+/// The greatest integer of that many bits.
 constexpr std::uint64_t greatest(std::size_t bits) { return ~std::uint64_t{0} >> (64 - bits); }
 
 std::uint64_t greatest(const Type& type) {

@@ -35,7 +35,8 @@ void write_answer(int pipe, std::string_view text) {
   }
 }
 
-constexpr int kFilesMax = 1024;  // that this process has open; a shell usually allows so many
+constexpr int kFilesMax = 1024;  // open files of this process that are looked for; a shell usually
+                                 // allows that many
 
 /// A child that hangs may outlive this process, and a reader of our output waits until no process
 /// has it open any more. A console has opened it once more, for itself.

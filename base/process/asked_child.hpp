@@ -42,7 +42,7 @@ class AskedChild {
   /// Kills the process if it is still there.
   ~AskedChild();
 
-  /// An answer may have so many bytes.
+  /// An answer may have this many bytes.
   static constexpr std::size_t kBytesMax = 4 * 1024 * 1024;
 
   /// Whether there is a process to answer.

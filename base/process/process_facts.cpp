@@ -12,7 +12,8 @@ namespace ddprun {
 namespace {
 
 constexpr std::size_t kProcessesMax = 4096;
-constexpr std::size_t kGenerationsMax = 64;  // nobody is so many processes above another one
+constexpr std::size_t kGenerationsMax = 64;  // no process is this many generations below another
+                                             // one
 /// One of the flags in /proc/PID/stat, which are those of include/linux/sched.h.
 constexpr unsigned long kExiting = 0x4;
 

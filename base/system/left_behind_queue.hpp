@@ -16,7 +16,7 @@ namespace ddprun {
 
 class LeftBehindQueue {
  public:
-  /// At most so many tasks wait.
+  /// At most `tasks_max` tasks wait.
   explicit LeftBehindQueue(std::size_t tasks_max);
 
   /// Does `task` behind all that were added before. It may outlive all else, so all that it touches

@@ -18,7 +18,7 @@
 
 namespace ddprun {
 
-/// So many files are looked at.
+/// At most this many files are looked at.
 inline constexpr std::size_t kSecretFilesMax = 10'000;
 
 class SecretFolder {

@@ -32,7 +32,7 @@ const char* to_string(Severity severity);
 /// Returns how many findings are so bad.
 int count_of(const Findings& findings, Severity severity);
 
-/// Cuts a text between words into lines of so many columns. A longer word has a line of its own.
+/// Cuts a text between words into lines of that many columns. A longer word has a line of its own.
 std::vector<std::string> wrapped(const std::string& text, int columns);
 
 }  // namespace ddprun

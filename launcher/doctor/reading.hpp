@@ -38,7 +38,7 @@ struct MemoryReading {
 struct BusyProcess {
   std::int64_t pid = 0;
   std::string name;
-  double cpus = 0;  // so many it has used while it was looked at
+  double cpus = 0;  // CPUs that it has used while it was looked at
 };
 
 struct CpusReading {

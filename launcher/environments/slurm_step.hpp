@@ -18,7 +18,7 @@ namespace ddprun {
 /// The step that is to be started.
 struct StepStart {
   Allocation allocation;
-  int nodes = 1;                   // so many of the allocation run ddprun
+  int nodes = 1;                   // nodes of the allocation that run ddprun
   bool no_kill = false;            // true: the step outlives a node
   std::vector<std::string> words;  // the command line, without the program's own name
   bool dry_run = false;

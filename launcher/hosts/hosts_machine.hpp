@@ -35,7 +35,7 @@ struct HostsRules {
   std::chrono::milliseconds shutdown_timeout{30'000};  // the time an agent may take for its workers
 };
 
-/// So many hosts are connected to at a time.
+/// At most this many hosts are connected to at a time.
 inline constexpr int kConnectingMax = 64;
 /// A host has this long from the start of ssh to the agent's hello, and a leader from its start to
 /// its coordinator.

@@ -15,7 +15,7 @@ namespace ddprun {
 struct TextStyle {
   bool color = false;
   int columns = 0;  // lines are cut there; 0: never
-  int lines = 0;    // at most so many, of the ranks' table the rest is left out; 0: any number
+  int lines = 0;    // the most lines, of the ranks' table the rest is left out; 0: any number
 };
 
 /// A job as `ddprun ls` lists it.

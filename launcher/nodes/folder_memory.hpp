@@ -18,7 +18,7 @@ namespace ddprun {
 
 /// The end of the process waits this long for failures that are being kept.
 inline constexpr std::chrono::milliseconds kMemoryEndTimeout{2'000};
-/// So many questions and failures may wait for a folder that does not answer; more are dropped.
+/// This many questions and failures may wait for a folder that does not answer; more are dropped.
 inline constexpr std::size_t kMemoryTasksMax = 256;
 
 class FolderMemory : public NodeMemory {

@@ -12,7 +12,7 @@
 
 namespace ddprun {
 
-/// A record that is read may have so many bytes.
+/// A record may have at most this many bytes.
 inline constexpr std::size_t kNodeRecordBytesMax = 32 * 1024;
 
 struct NodeRecord {

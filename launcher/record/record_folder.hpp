@@ -12,7 +12,7 @@
 
 namespace ddprun {
 
-/// A folder keeps so many; the oldest ones go.
+/// A folder keeps this many; the oldest ones go.
 inline constexpr std::size_t kRecordsMax = 64;
 
 /// ".last-good-run.train.py.1a2b3c4d.json": the script's name, and what is made of its path.

@@ -21,12 +21,12 @@ using std::chrono::milliseconds;
 
 /// Viewers that ask within this time get the same data.
 constexpr auto kLookEvery = 100ms;
-/// What has changed is sent so soon, and everything so often.
+/// Changes are sent at this interval, and everything at the next one.
 constexpr auto kNewsEvery = 200ms;
 constexpr auto kAllEvery = 1s;
 constexpr auto kAllEveryOfMany = 3s;
 constexpr std::size_t kManyRanks = 512;
-/// So many jobs are looked at by name at once; a name that nobody has is remembered as well.
+/// At most this many jobs are looked at by name at once; an unknown name is remembered as well.
 constexpr std::size_t kTextsMax = 100;
 
 HttpReply sentence(unsigned status, std::string text) {

@@ -16,7 +16,7 @@ constexpr milliseconds kPauseAfterFailure{100};
 /// A coordinator that was lost, and is not known to be dead, is tried again after that at the
 /// earliest.
 constexpr milliseconds kTryAgainMin{1'000};
-/// So often all agents together ask etcd at most, in a second, whether the key is free.
+/// All agents together ask etcd at most this often, in a second, whether the key is free.
 constexpr int kLooksPerSecond = 10'000;
 
 }  // namespace

@@ -14,8 +14,8 @@
 
 namespace ddprun {
 
-/// A coordinator that does not reach etcd may go on for so many heartbeat timeouts, a reserve less:
-/// others take its nodes for dead then.
+/// A coordinator that does not reach etcd may go on for this many heartbeat timeouts, a reserve
+/// less: others take its nodes for dead then.
 inline constexpr int kMembersTimeouts = 24;
 
 class MembersWriter {

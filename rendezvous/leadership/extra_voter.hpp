@@ -49,8 +49,8 @@ class ExtraVoter {
   /// When the next invitation is due, if one is wanted.
   TimePoint next_invitation() const { return invite_due_; }
 
-  /// The one that is to vote beside so many nodes of a round; "": nobody is. A spare that votes
-  /// keeps its vote as long as it follows and has no place in the round.
+  /// The one that is to vote beside that many nodes of a round; "": none. A spare that votes keeps
+  /// its vote as long as it follows and has no place in the round.
   NodeId wanted(int round_nodes, const VoterTable& voters, const FirstSpare& first_spare) const;
   /// Whether it is time to ask for that.
   bool is_due(TimePoint now) const { return now >= change_due_; }

@@ -8,7 +8,7 @@
 
 namespace ddprun {
 
-/// A report shows at most so many different stacks.
+/// A report shows at most this many different stacks.
 inline constexpr std::size_t kStackGroupsMax = 12;
 
 /// A state that keeps a worker from anything, whatever it wants to do.

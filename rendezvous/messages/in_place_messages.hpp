@@ -9,7 +9,7 @@ namespace ddprun {
 /// Workers of a node that have left their round, and wait for the next one.
 struct ParkedWorkers {
   std::string local_ranks;  // "0,2-5"; "": there are none
-  int world_size = 0;       // some of them enter a round of so many workers only; 0: none does
+  int world_size = 0;       // some of them enter a round of this many workers only; 0: none does
   bool operator==(const ParkedWorkers&) const = default;
 };
 /// All workers of this node can stay, parked, when members of the round change; or no longer.

@@ -14,7 +14,7 @@
 
 namespace ddprun {
 
-// A dump shows at most so many of each.
+// A dump shows at most this many of each.
 inline constexpr std::size_t kDumpStacksMax = 512;
 inline constexpr std::size_t kDumpWaitsMax = 64;
 inline constexpr std::size_t kDumpUnheardMax = 256;

@@ -17,7 +17,7 @@
 
 namespace ddprun {
 
-// A status shows at most so many of each. Of ranks, those that stand out come first.
+// A status shows at most this many of each. Of ranks, those that stand out come first.
 inline constexpr std::size_t kStatusNodesMax = 2048;
 inline constexpr std::size_t kStatusRanksMax = 4096;
 inline constexpr std::size_t kStatusRoundsMax = 64;

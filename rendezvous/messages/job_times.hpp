@@ -34,7 +34,7 @@ struct Goodput {
   double wall_s = 0;             // all of it, from the coordinator's start
   double training_s = 0;         // from a round's first sign of progress to its end
   double restarts_s = 0;         // from a failure until the workers had come as far as a first step
-  std::int64_t restarts = 0;     // so many there were, because something was lost
+  std::int64_t restarts = 0;     // how many there were, because something was lost
   std::int64_t lost_steps = -1;  // that were done once more after restarts; -1: nobody told steps
   double lost_s = 0;             // that these had taken
   /// How much of the time after the start-up went into training that was not lost; -1: nobody told

@@ -119,7 +119,7 @@ struct Waiting {
   std::int64_t clock_us = 0;   // as Beat's
   std::int64_t echo_us = 0;    // as Beat's
   std::int64_t lease_ms = -1;  // as Beat's
-  int objected = 0;            // so many of them are to give their place to others
+  int objected = 0;            // how many of them are to give their place to others
   bool operator==(const Waiting&) const = default;
 };
 /// The answer to Identify: who listens at this port.

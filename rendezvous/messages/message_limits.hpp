@@ -26,7 +26,7 @@ inline constexpr int kNodesMax = 32'767;
 /// At most this many nodes are named as possible successors of a lost coordinator.
 inline constexpr std::size_t kSuccessorsMax = 3;
 inline constexpr std::size_t kEndpointBytesMax = 300;  // the length of HOST:PORT
-/// So many places may a job name at which its coordinator may be.
+/// A job may name at most this many places at which its coordinator may be.
 inline constexpr std::size_t kPlacesMax = 16;
 
 /// The longest time in a message, 30 days; the command line accepts as much.

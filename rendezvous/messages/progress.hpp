@@ -8,7 +8,8 @@
 
 namespace ddprun {
 
-/// A message has at most so many ranks, and a rank so many groups: those that changed last.
+/// A message has at most this many ranks, and a rank as many groups as the next: those that changed
+/// last.
 inline constexpr std::size_t kProgressRanksMax = 64;
 inline constexpr std::size_t kProgressGroupsMax = 8;
 

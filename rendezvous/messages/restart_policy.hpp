@@ -14,7 +14,7 @@ enum class CountedRestarts {
   kSinceProgress,  // "3@progress": those since the job was further than ever before
 };
 
-/// A window holds at most so many restarts: their times are kept.
+/// A window holds at most this many restarts: their times are kept.
 inline constexpr int kRestartsPerWindowMax = 1000;
 
 struct RestartPolicy {
@@ -22,7 +22,7 @@ struct RestartPolicy {
   std::int64_t window_ms = 0;     // how long a window is; 0: there is none
   std::int64_t delay_min_ms = 0;  // the pause before a restart
   std::int64_t delay_max_ms = 0;  // and what it grows to while restarts gain nothing
-  /// So many failures with the same cause, and no step gained between them, end the job; 0: they
+  /// This many failures with the same cause, and no step gained between them, end the job; 0: they
   /// do not.
   int same_failure_limit = 0;
   bool operator==(const RestartPolicy&) const = default;

@@ -8,7 +8,8 @@
 
 namespace ddprun {
 
-/// The local ranks that a list such as StartRound's `vacant` names, of a node with so many workers.
+/// The local ranks that a list such as StartRound's `vacant` names, of a node with that many
+/// workers.
 RankList seats_in(const std::string& list, int workers);
 
 /// How many of the node's workers are in a round in which these seats are vacant.

@@ -29,7 +29,7 @@ inline constexpr std::size_t kFramePayloadBytesMax = 64 * 1024;
 struct TunnelOpen { TunnelClientId client; std::uint32_t round; };
 /// Both ways: the next 1 to kFramePayloadBytesMax bytes of the client's stream.
 struct TunnelData { TunnelClientId client; std::string_view bytes; };
-/// Both ways: so many of the client's bytes are dealt with, and as many more may be sent.
+/// Both ways: that many of the client's bytes are dealt with, and as many more may be sent.
 struct TunnelCredit { TunnelClientId client; std::uint32_t bytes; };
 /// Both ways: the client's connection has ended, and nothing of it follows.
 struct TunnelClose { TunnelClientId client; };

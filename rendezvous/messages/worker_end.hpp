@@ -9,7 +9,7 @@
 
 namespace ddprun {
 
-/// A node tells of so many ends that differ, those that may be the cause first.
+/// A node reports at most this many different ends, those that may be the cause first.
 inline constexpr std::size_t kWorkerEndsMax = 12;
 
 /// What a failure is, by the best evidence that there is.

@@ -12,7 +12,7 @@
 
 namespace ddprun {
 
-/// So many changes in a row keep the workers, with no further step of theirs behind them.
+/// This many changes in a row keep the workers, with no further step of theirs behind them.
 inline constexpr int kChangesInPlaceMax = 3;
 
 /// Whether workers of the round may stay: only if all of them can, because restarted and surviving

@@ -15,7 +15,7 @@ constexpr int kNodesNoted = 4;
 /// The clocks of nodes differ by less. What is later was written by a clock that is wrong, and
 /// would count for ever.
 constexpr std::chrono::hours kClocksApartMax{1};
-/// A failure that this node has so many times as often as all others together is its own.
+/// A failure that this node has this many times as often as all others together is its own.
 constexpr int kTimesAsOften = 3;
 
 /// A failure that the program may have brought itself is compared with those of other nodes.

@@ -25,7 +25,7 @@ bool is_fit_again(const Fitness& fitness, Roster::Node& node, const NodeHistory&
 /// Remembers the node that was the cause of the failure of the round that has just stopped.
 void remember_failure(const Rounds::Parts& parts, TimePoint now);
 
-/// A round of so many nodes has begun. Those that have no place in it wait for one.
+/// The round has begun with that many nodes. Those that have no place in it wait for one.
 void tell_those_who_wait(const Rounds::Parts& parts, const Rounds& rounds, int nodes);
 
 }  // namespace ddprun

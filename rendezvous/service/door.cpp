@@ -17,7 +17,7 @@ using namespace std::string_view_literals;
 constexpr char kLocked[] =
     "this job has a secret, and this node was started without it: see --secret-file";
 
-// So many peers are answered before a thread has begun.
+// This many peers are answered before a thread has begun.
 constexpr std::size_t kFewNewcomers = 8;
 
 // A fatal alert, handshake_failure (RFC 8446, sections 5.1 and 6), for a TLS client where there is

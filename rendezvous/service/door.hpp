@@ -35,7 +35,7 @@ class Door {
   /// Makes the connection of an agent, of which nothing was read yet.
   std::shared_ptr<Channel> open(asio::ip::tcp::socket socket) const;
 
-  /// The threads that work out a handshake while so many peers have not joined yet; nullptr: the
+  /// The threads that compute a handshake while that many peers have not joined yet; nullptr: the
   /// event loop is as fast by itself.
   HandshakePool* pool_for(std::size_t newcomers) const;
 

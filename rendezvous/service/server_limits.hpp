@@ -24,7 +24,7 @@ struct ServerLimits {
   std::size_t stores_bytes_max = std::size_t{2} << 30;  // that the stores of all jobs hold together
 };
 
-/// The limits of a server that may open so many files. A newcomer takes one, a job with its store
+/// The limits of a server that may open `files` files. A newcomer takes one, a job with its store
 /// and a node two: however many come from one address, there is room for others.
 inline ServerLimits limits_for(std::size_t files) {
   ServerLimits limits;

@@ -34,7 +34,7 @@ inline constexpr std::chrono::milliseconds kWitnessPatience{1'000};
 
 /// A job without connections is forgotten after its join timeout, but not before this time.
 inline constexpr std::chrono::milliseconds kWitnessKeeps{3'600'000};
-/// For so many heartbeat timeouts it tells of a coordinator that it hears no more.
+/// It reports a coordinator that it hears no more for this many heartbeat timeouts.
 inline constexpr int kWitnessMemory = 2;
 
 // These actions are to be performed, in their order.

@@ -18,7 +18,8 @@ struct StoreLimits {
   std::size_t reply_bytes_max = std::size_t{256} << 20;    // one MULTI_GET or LIST_KEYS
   std::size_t memory_bytes_max = std::size_t{1} << 30;  // keys, values, queues, waits, big buffers
 
-  /// While a client has left so many bytes of replies unread, its further requests are not served.
+  /// While a client has left this many bytes of replies unread, its further requests are not
+  /// served.
   std::size_t unread_bytes_max = std::size_t{1} << 20;
 
   std::chrono::milliseconds validate_timeout{10'000};  // from connection to a complete VALIDATE

@@ -27,7 +27,7 @@ namespace ddprun {
 
 class HandshakePool;
 
-/// So many bytes of lines may wait behind those that are being written.
+/// At most this many bytes of lines may wait behind those that are being written.
 inline constexpr std::size_t kOutboxBytesMax = 4 * 1024 * 1024;
 
 /// The last lines to a peer may take this long.
@@ -87,8 +87,8 @@ class Channel : public std::enable_shared_from_this<Channel> {
   void carry(TunnelEnd* tunnel);
 
   /// Says that the tunnel has frames to send. The channel asks for them on the next turn of the
-  /// event loop, so that frames of many clients go out in one write, and takes only so many at a
-  /// time that a line which is queued meanwhile waits for about a millisecond.
+  /// event loop, so that frames of many clients go out in one write, and takes so few at a time
+  /// that a line which is queued meanwhile waits for about a millisecond.
   void frames_wait();
 
   /// Closes the connection once every queued line is sent, or after `at_most` when the peer does
@@ -132,7 +132,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   std::string inbox_;  // the beginning of a line or a frame that has not all come
   std::size_t line_bytes_max_ = kLineBytesMax;
-  std::size_t line_searched_ = 0;  // so many bytes of that line have no newline
+  std::size_t line_searched_ = 0;  // bytes of that line that have no newline
   std::list<std::string> lines_;   // a list takes no memory while it is empty, the usual case
   std::optional<Error> broken_;    // why nothing that follows in the stream makes sense
 

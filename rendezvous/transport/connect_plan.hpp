@@ -54,7 +54,7 @@ class ConnectPlan {
  public:
   static constexpr std::chrono::milliseconds kFirstPause{10};
   static constexpr std::chrono::milliseconds kLongestPause{1'000};
-  /// The pause after so many others: the first one, and each is twice the last one.
+  /// The pause after that many others: each is twice the last one.
   static constexpr std::chrono::milliseconds pause_number(std::size_t others) {
     return std::min(kFirstPause * (1 << std::min<std::size_t>(others, 7)), kLongestPause);
   }

@@ -18,7 +18,7 @@
 
 namespace ddprun {
 
-/// How many threads help an event loop on a machine with so many CPUs. The loop has one of them,
+/// How many threads help an event loop on a machine with that many CPUs. The loop has one of them,
 /// and workers have a use for the others, too.
 int handshake_threads(int cpus);
 

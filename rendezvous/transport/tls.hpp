@@ -28,7 +28,8 @@ namespace ddprun {
 /// A TLS client begins with this byte: a handshake record (RFC 8446, section 5.1).
 inline constexpr char kTlsFirstByte = 0x16;
 
-/// A peer may send so many bytes before its handshake has ended. An agent sends about 400.
+/// A peer may send at most this many bytes before its handshake has ended. An agent sends about
+/// 400.
 inline constexpr std::size_t kHandshakeBytesMax = 4096;
 
 /// What all connections of one end have in common.

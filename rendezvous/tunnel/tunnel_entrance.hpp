@@ -28,8 +28,8 @@ namespace ddprun {
 /// Limits how much of the agent's memory and descriptors the workers of its node may take.
 struct TunnelLimits {
   std::size_t clients_max = kTunnelClientsMax;  // further connections are closed
-  /// All workers together may leave so many bytes of replies unread. A worker that has more coming
-  /// beyond it is closed.
+  /// All workers together may leave at most this many bytes of replies unread. A worker that has
+  /// more coming beyond it is closed.
   std::size_t unread_bytes_max = std::size_t{64} << 20;
 };
 

@@ -42,7 +42,7 @@ class TunnelExit : public TunnelEnd {
     bool gone() const override { return false; }  // its TunnelClose closes it at once
     bool unfinished() const override { return session().paused() && !session().must_drain(); }
 
-    /// Notes that so many bytes have come. Errors: kInvalid when there was no credit for them.
+    /// Notes that that many bytes have come. Errors: kInvalid when there was no credit for them.
     Result<void> expects(std::size_t bytes) { return window_.received(bytes); }
     /// This many more bytes may be sent to it. Errors: kInvalid when fewer were unacknowledged.
     Result<void> granted(std::size_t bytes);

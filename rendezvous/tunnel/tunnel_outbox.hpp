@@ -26,7 +26,7 @@ class TunnelOutbox {
 
   bool empty() const { return short_frames_.empty() && waiting_.empty(); }
 
-  /// Whether so many short frames wait that the other side cannot be reading.
+  /// Whether more short frames wait than a side that reads would leave.
   bool overfull() const { return short_frames_.size() > kShortFramesBytesMax; }
 
   /// Appends all short frames to `out`, and then frames of clients until `out` has about

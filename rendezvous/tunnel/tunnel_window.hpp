@@ -22,7 +22,7 @@ class TunnelWindow {
   /// How many bytes may be sent now.
   std::size_t credit() const { return credit_; }
 
-  /// So many bytes, no more than credit(), have been sent.
+  /// That many bytes, no more than credit(), have been sent.
   void sent(std::size_t bytes) { credit_ -= bytes; }
 
   /// The other side has dealt with that many bytes, and as many more may be sent. Errors: kInvalid
@@ -36,7 +36,7 @@ class TunnelWindow {
     return {};
   }
 
-  /// So many bytes have come. Errors: kInvalid when the other side had no credit for them.
+  /// That many bytes have come. Errors: kInvalid when the other side had no credit for them.
   Result<void> received(std::size_t bytes) {
     if (bytes > kTunnelWindowBytes - held_)
       return Error{Error::Kind::kInvalid, "more bytes of a store client than it may send"};

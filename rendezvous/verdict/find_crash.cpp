@@ -51,7 +51,8 @@ bool ended_python(const Traceback& exception, const ExitStatus& status,
          (!crash.logged && went_through_all(exception) && written_late(crash.begin));
 }
 
-/// The text of an exception may go on for so many lines. Nobody can tell these from others.
+/// The text of an exception may go on for this many lines. They cannot be distinguished from
+/// others.
 constexpr std::size_t kTextLinesMax = 8;
 
 /// Tearing a program down after an exception may crash it once more; the exception says more.

@@ -23,7 +23,7 @@
 
 namespace ddprun {
 
-/// It keeps count of so many different ends, and of so many failures with all their texts.
+/// It keeps this many different ends, and as many failures as the next with all their texts.
 inline constexpr std::size_t kSuspectsMax = 64;
 inline constexpr std::size_t kFailuresMax = 16;
 

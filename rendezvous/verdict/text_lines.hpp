@@ -19,7 +19,7 @@ struct TextLine {
   bool in_string = false;  // it was in such a string
 };
 
-/// Longer lines are cut to so many bytes.
+/// Longer lines are cut to this many bytes.
 inline constexpr std::size_t kTextLineBytesMax = 2000;
 
 std::vector<TextLine> text_lines(std::string_view text);

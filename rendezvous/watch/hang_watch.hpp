@@ -21,7 +21,7 @@ namespace ddprun {
 
 /// Nothing is called a hang before so much time has passed, unless the user has said how much.
 inline constexpr std::chrono::milliseconds kLearnedTimeoutMin{60'000};
-/// So many times the longest pause of a job is a hang.
+/// This many times the longest pause of a job is a hang.
 inline constexpr int kPausesPerTimeout = 10;
 /// If the timeout is learned, ranks that wait for a worker that computes have more patience: rank 0
 /// may evaluate or save alone for minutes.

@@ -20,7 +20,7 @@ class ProgressBook {
     bool moved = false;  // it has gone on at least once: a collective was done, or a step
   };
 
-  /// Forgets all and begins a round of so many workers.
+  /// Forgets all and begins a round of that many workers.
   void begin_round(int world_size, TimePoint now);
 
   /// Notes a report that came at `now`. Ranks that are not in the round are passed over.

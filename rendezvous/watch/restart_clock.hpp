@@ -54,7 +54,7 @@ class RestartClock {
   /// Nothing is alive any more of the round that was asked to stop.
   void stopped(TimePoint now);
 
-  /// A round begins on so many nodes that will tell when they have started their workers.
+  /// A round begins; that many of its nodes will report when they have started their workers.
   void sealed(int round, int nodes_that_tell, TimePoint now);
 
   /// One of these nodes has started its workers.

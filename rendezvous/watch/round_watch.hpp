@@ -36,7 +36,7 @@ class RoundWatch {
   RoundWatch(std::chrono::milliseconds hang_timeout, OnHang on_hang)
       : said_{hang_timeout}, on_hang_{on_hang} {}
 
-  /// A round of so many workers begins on these nodes, which can be asked what their workers do.
+  /// A round of that many workers begins on these nodes, which can be asked what their workers do.
   void begin_round(int world_size, std::set<NodeId> nodes, TimePoint now);
   void end_round();
 

@@ -33,7 +33,7 @@ inline constexpr std::size_t kHeaderLengthBytes = 8;
 // What is more is refused. A model of 70 billion parameters has about a thousand tensors, and a
 // header of 100 kB.
 inline constexpr std::uint64_t kHeaderBytesMax = 16 * 1024 * 1024;
-inline constexpr std::size_t kTensorsMax = 100'000;  // and so many notes in its metadata
+inline constexpr std::size_t kTensorsMax = 100'000;  // and notes in its metadata
 inline constexpr std::size_t kDimensionsMax = 64;
 
 /// Returns how many bytes an element of a dtype has; 0 for one that the SDK does not have.

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A data set with one sample can have so many, and steps can be counted behind them.
+/// A data set with one sample can have that many, and steps can be counted behind them.
 constexpr std::int64_t kEpochsMax = std::int64_t{1} << 62;
 
 [[noreturn]] void refuse(const std::string& sentence) {

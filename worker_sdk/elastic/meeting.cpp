@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kRefused[] = "refused";
-constexpr std::size_t kSourcesMax = 2;  // so many members try to give their state
+constexpr std::size_t kSourcesMax = 2;  // at most this many members try to give their state
 
 /// The store may have keys of the attempts before, and a program may loop over worlds twice.
 std::string prefix_of_world(std::int64_t round) {

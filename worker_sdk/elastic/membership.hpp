@@ -66,8 +66,8 @@ class Membership {
   /// The state was replaced by one that was saved, or that another worker has sent.
   void load(const StateName& name);
 
-  /// A world of so many members is about to be entered. Errors: std::runtime_error where it must
-  /// not be.
+  /// A world of `size` members is about to be entered. Errors: std::runtime_error if it must not
+  /// be.
   void require_size(int size);
 
   void enter(std::int64_t round);

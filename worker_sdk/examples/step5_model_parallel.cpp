@@ -32,7 +32,7 @@ struct TwoDeviceModel : toy::Model {
   torch::Device second_device_;
 };
 
-/// Two GPUs for every worker where there are so many, else the CPU twice.
+/// Two GPUs for every worker if there are enough, else the CPU twice.
 torch::Device device(int worker, int part) {
   if (static_cast<int>(torch::cuda::device_count()) < 2 * toy::kWorkers) return torch::kCPU;
   return {torch::kCUDA, static_cast<torch::DeviceIndex>(2 * worker + part)};

@@ -5,7 +5,7 @@
 
 namespace ddprun::sdk {
 
-/// So many have begun to wait, and have ended, since the process was started.
+/// How many waits have begun, and have ended, since the process was started.
 struct Waits {
   std::uint64_t begun = 0;
   std::uint64_t ended = 0;

@@ -10,7 +10,7 @@ namespace ddprun::sdk {
 /// Does so where the program has no Heartbeat that beats: that one knows more.
 class CountedStep {
  public:
-  /// The whole training has so many steps; 0: nobody knows.
+  /// The whole training has `steps` steps; 0: not known.
   void expect(std::int64_t steps) { heartbeat_.set_total_steps(steps); }
   /// That step is counted; see Heartbeat::beat().
   void tell(std::int64_t step, std::int64_t samples, double loss);

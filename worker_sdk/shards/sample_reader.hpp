@@ -22,7 +22,7 @@ class SampleReader {
   std::optional<ShardSample> next();
 
   /// Passes samples over, without reading their files, until next() would return the one of this
-  /// number, the first being 0. It only goes forward. Returns whether the shard has so many.
+  /// number, the first being 0. It only goes forward. Returns whether the shard has that many.
   bool skip_to(std::int64_t sample);
 
   /// The number of the sample that next() would return.

@@ -58,7 +58,7 @@ std::vector<std::string> alternatives(const std::string& pattern, std::string_vi
 /// What stands at one place of a path: one text, or the alternatives of a pair of braces.
 struct Part {
   std::vector<std::string> all;
-  std::size_t repeats = 1;  // each of them stands in so many paths before the next one does
+  std::size_t repeats = 1;  // each of them stands in this many paths before the next one does
 };
 
 std::vector<Part> parts_of(const std::string& pattern) {

@@ -8,8 +8,8 @@ namespace ddprun::sdk {
 
 namespace {
 
-/// A stage tells the next one, before the first part of a batch, so many numbers: dtype, number of
-/// dimensions, and sizes.
+/// A stage tells the next one, before the first part of a batch, this many numbers: dtype, number
+/// of dimensions, and sizes.
 constexpr std::int64_t kShapeNumbers = 10;
 constexpr std::int64_t kDimensionsMax = kShapeNumbers - 2;
 

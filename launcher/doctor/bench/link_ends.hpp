@@ -21,7 +21,7 @@ inline constexpr char kPing = 'p';     // the listener sends back each byte
 inline constexpr char kReceive = 'r';  // the listener receives, and then tells the bytes per second
 inline constexpr char kSend = 's';     // the listener sends
 
-/// What the listener tells after it has received: a number in so many characters.
+/// What the listener sends after it has received: a number in this many characters.
 inline constexpr std::size_t kRateBytes = 20;
 
 /// Starts a process of this node that listens at a free port of all addresses. A peer that does not

@@ -36,7 +36,7 @@ struct Team {
   std::int64_t bytes = 0;  // in the arrays of all threads
 };
 
-/// So many entries of `cpus`, evenly from all of them.
+/// `count` entries of `cpus`, evenly from all of them.
 std::vector<int> some_of(const std::vector<int>& cpus, std::size_t count) {
   std::vector<int> some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(cpus[i * cpus.size() / count]);

@@ -12,7 +12,7 @@ namespace ddprun {
 using HostPair = std::pair<std::size_t, std::size_t>;  // the lower one first
 using Round = std::vector<HostPair>;
 
-/// So many rounds cover all pairs of 16 hosts.
+/// This many rounds cover all pairs of 16 hosts.
 inline constexpr std::size_t kLinkRoundsMax = 15;
 
 /// Returns rounds in which hosts 0 to `hosts` - 1 meet, by the circle method: host m stands still,

@@ -38,7 +38,7 @@ struct LoaderOptions {
 /// batches whose tensors are not known: see batch_tensors.hpp.
 void check_options(const LoaderOptions& options, bool tensors_known);
 
-/// How many batches so many samples are.
+/// How many batches `samples` samples are.
 std::int64_t count_batches(std::int64_t samples, const LoaderOptions& options);
 
 /// Makes one pass over `indices`, usually DistributedSampler::indices(). One thread uses it:

@@ -40,7 +40,7 @@ enum class CommHook {
 struct PowerSgdOptions {
   /// Columns of a thin matrix: usually 1 to 4, more for more accuracy, bytes and time.
   std::int64_t matrix_approximation_rank = 1;
-  /// So many steps are sent as they are first: a tenth of all, and not less than the warm-up.
+  /// The first steps are sent as they are: a tenth of all, and not less than the warm-up.
   std::int64_t start_powerSGD_iter = 1000;
   /// A gradient that does not become smaller by this factor is sent as it is.
   double min_compression_rate = 2;

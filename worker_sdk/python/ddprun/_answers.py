@@ -46,7 +46,7 @@ class Answers:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self, patience: float) -> None:
-        """All workers have ended: waits so many seconds at most for what they have sent before."""
+        """All workers have ended: waits at most that many seconds for what they have sent before."""
         try:
             self._socket.shutdown(socket.SHUT_RDWR)  # close() alone does not wake up accept()
         except OSError:

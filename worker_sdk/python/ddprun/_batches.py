@@ -128,7 +128,7 @@ class Batches:
         return self._share.of_each_worker
 
     def steps_until(self, epochs: int) -> int:
-        """How many more steps use up so many epochs, if the number of workers stays as it is."""
+        """How many more steps use up that many epochs, if the number of workers stays as it is."""
         return divide_up(max(0, epochs * self._size - self._used), self._samples_in_step)
 
     @property

@@ -76,7 +76,7 @@ class Membership:
         self.round, self.step, self.whole = round_number, step, True
 
     def require_size(self, size: int) -> None:
-        """A world of so many members is about to be entered."""
+        """A world of `size` members is about to be entered."""
         if self.size is None:
             self.size = size
         if not self.resize and size != self.size:

@@ -82,7 +82,7 @@ class WorldSockets:
                     pass  # it is shut down, or was never connected
 
     def hang_up_for(self, members: int) -> None:
-        """Connects in place of so many members, wherever this process waits for them, and hangs up."""
+        """Connects in place of that many members, wherever this process waits for them, and hangs up."""
         with self._lock:
             for listening in self._listening.values():
                 for number in range(members):

@@ -102,7 +102,7 @@ class Wire:
         return signer.digest()
 
     def _read(self, size: int) -> Optional[bytes]:
-        """So many bytes; None where the connection has ended before the first of them."""
+        """That many bytes; None if the connection has ended before the first of them."""
         read = bytearray()
         while len(read) < size:
             chunk = self._connection.recv(min(size - len(read), 1 << 20))
