@@ -174,7 +174,7 @@ class Storm:
         return [(what, lost), ("a node joins", self.step_after(max(before), self.size) - max(before))]
 
     def run(self, changes):
-        """Lets so many changes happen, at steps spread over the training; returns them with their seconds."""
+        """Lets that many changes happen, at steps spread over the training; returns them with their seconds."""
         self.wait("all workers", lambda: [s for s in self.told.of("step") if s["size"] == self.size])
         happened = []
         while len(happened) < changes and (begun := self.told.of("step")[-1]["step"]) < self.steps - CALM_STEPS:

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from torchft import DistributedDataParallel, DistributedSampler, Manager, Optimizer, ProcessGroupGloo
 
 GROUPS = 3
-STEPS = 20  # so many are made by all groups between two deaths
+STEPS = 20  # all groups make this many between two deaths
 
 group = int(os.environ["REPLICA_GROUP_ID"])
 deaths, died = int(sys.argv[1]), Path(sys.argv[2])

@@ -31,7 +31,7 @@ struct FakeWorker {
   bool stays = false;  // it can stay while members of the job change
   bool parked = false;
   std::int64_t held_at = -1;  // the steps that it had counted when it was asked to hold
-  int world_size = 0;         // in its last round there were so many; 0: it had none
+  int world_size = 0;         // the number of workers in its last round; 0: it had none
   bool runs = false;          // its program; else the fork server has not let it go
   bool watched = false;       // the agent knows that it is there
 };

@@ -36,7 +36,7 @@ void report(std::uint64_t seed, const char* program, const char* mode) {
               static_cast<unsigned long long>(seed));
 }
 
-/// Runs so many seeds. Returns the exit code.
+/// Runs that many seeds. Returns the exit code.
 template <typename Run>
 int run_all(std::uint64_t first_seed, std::uint64_t seeds, bool verbose, const char* program,
             const char* mode) {

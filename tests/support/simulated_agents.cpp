@@ -220,7 +220,8 @@ class Swarm {
   Options options_;
   std::map<int, std::shared_ptr<Channel>> agents_;  // by number, those that are connected
   int wanted_ = 0;                                  // agents that are to connect, ever
-  int begun_ = 0;                                   // so many connect or have connected
+  int begun_ = 0;                                   // number of agents that connect or have
+                                                    // connected
   int round_ = 0;
   std::int64_t epoch_ = 0;     // that round's
   std::int64_t clock_us_ = 0;  // the coordinator's clock, as it was said last

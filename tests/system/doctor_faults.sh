@@ -89,7 +89,7 @@ finds() {
 # This machine may have more to do than this test, and then the doctor is right to complain of it.
 other_complaints() { complaints | grep -v '^warning cpus-busy ' || true; }
 
-# finds_only PATTERN...: so many complaints, and each is one of them.
+# finds_only PATTERN...: as many complaints, and each is one of them.
 finds_only() {
   finds "$@"
   [ "$(other_complaints | wc -l)" = $# ] || fail "there are other complaints than '$*': $(complaints)"

@@ -4,7 +4,7 @@
 #
 #     ROUNDS=50 bash tests/system/sdk_exception_test.sh build/ddprun
 #
-# runs every combination so often, and counts: how many reports were right, and how long after the failure
+# runs every combination that often, and counts: how many reports were right, and how long after the failure
 # the job had ended.
 . "$(dirname "$0")/lib.sh"
 

@@ -32,7 +32,7 @@ behaves "it leaves its process group" 3 \
   '[ $RANK = 0 ] || exit 3; setsid sh -c "trap \"\" TERM HUP INT; sleep 1000" & sleep 1000'
 behaves "it forks while it is killed" 3 \
   '[ $RANK = 0 ] || { sleep 0.05; exit 3; }; trap "" TERM
-   # No more than so many, lest a machine on which rank 1 is late runs out of processes.
+   # No more than that many, lest a machine on which rank 1 is late runs out of processes.
    for i in $(seq 1000); do (setsid sleep 1000 &); done; while :; do sleep 1000; done'
 
 # A worker that cannot start is reported as a shell does it, on the first and on every attempt.

@@ -73,7 +73,7 @@ struct WriterFixture {
   void hear(const std::string& text) {
     wait_until([&] { return log.text().find(text) != std::string::npos; }, text);
   }
-  /// Reads on until so many bytes have come.
+  /// Reads on until that many bytes have come.
   std::string read(const SlowFile& file, std::size_t bytes) {
     std::string text;
     wait_until([&] { return (text += file.available()).size() >= bytes; }, "all bytes");

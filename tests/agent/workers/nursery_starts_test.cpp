@@ -99,7 +99,7 @@ TEST_CASE(
   }
 }
 
-/// Waits until this process has so many children.
+/// Waits until this process has that many children.
 void await_children(std::size_t count) {
   const auto deadline = std::chrono::steady_clock::now() + kTestPatience;
   while (children_but({}).size() < count) {

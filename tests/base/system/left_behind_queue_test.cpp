@@ -45,7 +45,7 @@ TEST_CASE("an answer is returned with its error, or there is none in time") {
   CHECK(silent.error().message == "no answer within 0.001 s: is its disk or its server there?");
 }
 
-TEST_CASE("nobody waits for a task that hangs, and only so many wait behind it") {
+TEST_CASE("nobody waits for a task that hangs, and only that many wait behind it") {
   struct Gate {
     std::binary_semaphore entered{0}, opened{0};
   };

@@ -1,4 +1,4 @@
-"""HOW RANK ATTEMPTS: in so many attempts that rank ends so (an exit code, or the name of a signal)
+"""HOW RANK ATTEMPTS: in that many attempts that rank ends so (an exit code, or the name of a signal)
 once all others run; they then wait to be stopped. In later attempts all end well."""
 
 import os

@@ -5,7 +5,7 @@
 namespace ddprun {
 namespace {
 
-/// So many equal nodes, h1 and so on, that reach each other and share their folder.
+/// `count` equal nodes, h1 and so on, that reach each other and share their folder.
 std::vector<NodeReading> equal_nodes(int count) {
   std::vector<NodeReading> nodes;
   std::vector<std::string> names;

@@ -170,8 +170,8 @@ TEST_CASE("the names of many nodes are looked up, more than a pipe holds") {
   }
 }
 
-/// Visits so many peers in a process with these limits of open files, and returns how many of them
-/// were reached.
+/// Visits that many peers in a process with these limits of open files, and returns how many of
+/// them were reached.
 std::string reached_of(std::size_t count, const rlimit& files) {
   auto child = AskedChild::start(60s, [&] {
     ::setrlimit(RLIMIT_NOFILE, &files);

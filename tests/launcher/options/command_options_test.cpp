@@ -18,7 +18,7 @@ class CommandOptionsFixture {
   CommandOptionsFixture() {
     logs_.argument("[JOB] RANK", names_, "which worker", {.required = true, .count_max = 2});
     logs_.flag("-f,--follow", follow_, "keep showing");
-    logs_.option("-c,--bytes", bytes_, "N", "so many", {.variable = "PET_BYTES"});
+    logs_.option("-c,--bytes", bytes_, "N", "how many", {.variable = "PET_BYTES"});
     logs_.flag("--bytewise", follow_, "");
     logs_.option("--shape", shape_, "SHAPE", "", {.choices = {"round", "square"}});
     logs_.option("--every", seconds_, "SECONDS", "", {.least = 0.5, .most = 2});

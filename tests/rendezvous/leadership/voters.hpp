@@ -12,7 +12,7 @@ namespace ddprun {
 inline constexpr ConfigurationVersion kFirst{1, 1};
 inline constexpr ConfigurationVersion kSecond{1, 2};
 
-/// A node of the committed round `version`, which has so many voters.
+/// A node of the committed round `version`, which has that many voters.
 inline Voter member(const NodeId& id, int rank, int voters,
                     const ConfigurationVersion& version = kFirst) {
   const Configuration round{version, voters, true, rank};
@@ -29,7 +29,7 @@ inline Voter voting_witness(int rank, int voters) {
 /// A node that has heard of no round.
 inline Voter newcomer(const NodeId& id) { return {.id = id}; }
 
-/// Nodes a, b, c and so on, so many of a round that has `voters`.
+/// Nodes a, b, c and so on, `here` of a round that has `voters`.
 inline VoterTable members(int here, int voters) {
   VoterTable table;
   for (int rank = 0; rank < here; ++rank)

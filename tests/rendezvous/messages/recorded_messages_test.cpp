@@ -43,7 +43,7 @@ TEST_CASE("what releases of this protocol have said is read, and nothing of it i
         CHECK(said.at(field) == value);
       }
     }
-    CHECK(types.size() >= 40);  // so many has version 1
+    CHECK(types.size() >= 40);  // as many has version 1
   }
   CHECK(files >= 1);
 }

@@ -78,7 +78,7 @@ TEST_CASE("a full server refuses new jobs, and lets nodes into those it has") {
   CHECK(told(book.decide(join("one more"), kFrom, false)) == "begin");
 }
 
-TEST_CASE("one address may begin so many jobs that have not ended") {
+TEST_CASE("one address may begin a number of jobs that have not ended") {
   JobBook book{{.jobs_per_address_max = 2}};
   book.begun(join("a"), kFrom);
   book.begun(join("a", 5), kFrom);  // in the place of the first

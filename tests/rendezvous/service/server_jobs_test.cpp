@@ -102,7 +102,7 @@ TEST_CASE("a server that may open few files lets in fewer of each address") {
   CHECK(limits_for(200).newcomers_max == 50);
 }
 
-TEST_CASE_METHOD(ServerFixture, "one address may begin so many jobs at a server, and no more") {
+TEST_CASE_METHOD(ServerFixture, "one address may begin a number of jobs at a server, and no more") {
   serve_many({.jobs_per_address_max = 1});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto first = co_await f.agent();

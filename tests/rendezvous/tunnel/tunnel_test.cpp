@@ -326,7 +326,7 @@ TEST_CASE_METHOD(TunnelFixture, "a client whose requests had to wait gets credit
   CHECK(ask(asker, ping(3), 4) == raw(3));
 }
 
-TEST_CASE_METHOD(TunnelFixture, "a node's workers have so many connections, and no more") {
+TEST_CASE_METHOD(TunnelFixture, "a node's workers have a number of connections, and no more") {
   Node& here = node({.clients_max = 2});
   auto one = worker(here);
   auto two = worker(here);
@@ -342,7 +342,7 @@ TEST_CASE_METHOD(TunnelFixture, "a node's workers have so many connections, and 
 }
 
 TEST_CASE_METHOD(TunnelFixture,
-                 "a node has so many store clients at the coordinator, and no more") {
+                 "a node has a number of store clients at the coordinator, and no more") {
   Node& liar = node();
   const auto say = [&](const TunnelFrame& frame) {
     std::string bytes;

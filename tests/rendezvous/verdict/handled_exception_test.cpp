@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kLate = [](std::size_t) { return true; };
 
-/// A traceback whose outermost frame is this function's, and so many lines behind it.
+/// A traceback whose outermost frame is this function's, and that many lines behind it.
 std::string traceback_of(const std::string& outermost, int lines) {
   std::string text = "Traceback (most recent call last):\n  File \"/t.py\", line 9, in " +
                      outermost + "\n    f()\n  File \"/t.py\", line 4, in f\nKeyError: 'x'\n";

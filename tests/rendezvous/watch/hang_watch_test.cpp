@@ -16,7 +16,7 @@ struct WatchFixture {
     progress.watched = true;
     book.take(progress, now);
   }
-  /// A rank has entered so many collectives of a group, and so many are done.
+  /// A rank has entered `enqueued` collectives of a group, and `completed` are done.
   void at(int rank, std::int64_t enqueued, std::int64_t completed, const std::string& group = "0") {
     tell({.rank = rank, .groups = {{group, enqueued, completed}}});
   }

@@ -65,7 +65,7 @@ struct Counted {
                },
                {.local_batch = 2, .shuffle = false}} {}
 
-  /// Waits until there have been so many fetches in all; false if they do not come.
+  /// Waits until there have been that many fetches in all; false if they do not come.
   bool fetches(int count) const {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
     while (fetched < count && std::chrono::steady_clock::now() < deadline)

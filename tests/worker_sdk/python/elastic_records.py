@@ -23,7 +23,7 @@ def used_in(folder):
 
 
 def stream_of(count, seed=7):
-    """The samples of the shuffled epochs, one behind the other; at least so many."""
+    """The samples of the shuffled epochs, one behind the other; at least that many."""
     epochs = range(count // SAMPLES + 1)
     return [index for epoch in epochs for index in _batches.shuffled(SAMPLES, seed, epoch).tolist()]
 

@@ -116,7 +116,7 @@ TEST_CASE("the buffer shuffles samples, and holds no more than it may") {
   for (int i = 0; i < 400; ++i) CHECK(by_bytes[i] < i + 4);
 }
 
-/// What so many calls of next() return: -1 at the end of an epoch.
+/// What that many calls of next() return: -1 at the end of an epoch.
 Numbers sequence(TarShards& shards, int calls) {
   Numbers all;
   for (int i = 0; i < calls; ++i) {

@@ -13,7 +13,7 @@ namespace {
 
 class FileFixture {
  protected:
-  /// A file with that header and so many bytes of data.
+  /// A file with that header and that many bytes of data.
   void write(const std::string& header, std::size_t data_bytes, std::uint64_t claimed_length = 0) {
     std::ofstream file{path_, std::ios::binary};
     const std::uint64_t length = claimed_length != 0 ? claimed_length : header.size();

@@ -30,7 +30,7 @@ struct BlockImpl : torch::nn::Module {
 };
 TORCH_MODULE(Block);
 
-/// Three blocks between two layers. With `repeats`, each block is used so often.
+/// Three blocks between two layers. With `repeats`, each block is used that often.
 struct Network : torch::nn::Module {
   explicit Network(bool checkpointed, int uses = 1) : in_parts{checkpointed}, repeats{uses} {
     torch::manual_seed(3);
