@@ -70,7 +70,7 @@ std::string restarts_line(const JobReport& report) {
 
 /// "rank 0: connection reset, 12 ms later", "ranks 3-63: stopped by ddprun".
 std::string follower(const Followers& followers) {
-  const std::string who = ranks_text(followers.ranks) + ": " + followers.what;
+  std::string who = ranks_text(followers.ranks) + ": " + followers.what;
   const std::int64_t ms = (followers.after_us + 500) / 1000;
   if (followers.stopped_by_us) return who;
   return who + (ms == 0 ? ", at once" : fmt::format(", {} ms later", ms));

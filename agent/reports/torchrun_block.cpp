@@ -40,7 +40,7 @@ std::string reason(const WorkerFailure& failure, const std::string& fault) {
       text += (text.empty() ? "" : "\n  ") + line;
     return text;
   }
-  const std::string signal = signal_words(failure);
+  std::string signal = signal_words(failure);
   if (!fault.empty()) return signal + (signal.empty() ? "" : ": ") + plain_line(fault);
   if (!signal.empty()) return signal;
   return "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";

@@ -138,7 +138,8 @@ bool is_negative(const Type& number, const void* value) {
 /// Whether there is nothing to say. An optional that is there says something, whatever it is.
 bool is_empty(const Type& type, const json& value) {
   if (type.kind == Kind::kOptional) return value.is_null();
-  return value == "" || value == false || (value.is_structured() && value.empty());
+  if (value.is_string()) return value.get_ref<const std::string&>().empty();
+  return value == false || (value.is_structured() && value.empty());
 }
 
 void write_into(json& out, std::span<const Field> fields, const void* object) {

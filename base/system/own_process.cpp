@@ -68,7 +68,7 @@ std::vector<std::string> temporary_folders(const EnvironmentLookup& environment)
 bool may_write_in(const std::string& folder) { return access(folder.c_str(), W_OK | X_OK) == 0; }
 
 std::vector<std::string> private_folders(const EnvironmentLookup& environment) {
-  const std::vector<std::string> folders = temporary_folders(environment);
+  std::vector<std::string> folders = temporary_folders(environment);
   if (!environment("TMPDIR")) return folders;
   std::vector<std::string> local = folders;
   std::erase_if(local, [mounts = mount_table()](const std::string& folder) {

@@ -59,8 +59,8 @@ Result<void> write_whole(const std::filesystem::path& named, const std::string& 
   std::filesystem::path fresh = path;
   fresh += "." + fresh_id() + ".tmp";  // several nodes may share the folder
   const auto refused = [&] {
-    const Error error{Error::Kind::kUnavailable,
-                      "cannot write " + path.string() + ": " + std::strerror(errno)};
+    Error error{Error::Kind::kUnavailable,
+                "cannot write " + path.string() + ": " + std::strerror(errno)};
     std::error_code ignored;
     std::filesystem::remove(fresh, ignored);
     return error;

@@ -47,6 +47,7 @@ double usual_figure(const std::vector<LinkSpeed>& links, const std::vector<Figur
       of_nodes[link.to].push_back(value);
     }
   std::vector<double> medians;
+  medians.reserve(of_nodes.size());
   for (auto& [node, values] : of_nodes) medians.push_back(median(std::move(values)));
   const double usual = median(std::move(medians));
   return larger_is_better ? usual : -usual;

@@ -23,6 +23,7 @@ Result<std::vector<Host>> named_hosts(const HostWishes& wishes, const Surroundin
 
 std::vector<Host> as_hosts(const std::vector<std::string>& names) {
   std::vector<Host> hosts;
+  hosts.reserve(names.size());
   for (const std::string& name : names) hosts.push_back({name, std::nullopt});
   return hosts;
 }

@@ -83,7 +83,7 @@ std::string type_of(const nlohmann::json& message) {
 }  // namespace
 
 Result<std::string> encode(const ToHost& message) {
-  const auto line = std::visit([](const auto& m) { return fields::to_strict_line(m); }, message);
+  auto line = std::visit([](const auto& m) { return fields::to_strict_line(m); }, message);
   if (line) return line;
   return nonsense("an argument or a variable of -x is not UTF-8, and cannot be handed over");
 }

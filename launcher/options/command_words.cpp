@@ -18,6 +18,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CLI::App* each : commands) names.push_back(each->get_name());
   return names;
 }
@@ -141,6 +142,7 @@ class WordReader {
     if (found.empty())
       return invalid("there is no option '--" + typed + "'" + guess(dashed, names, "--"));
     std::vector<std::string> all;
+    all.reserve(found.size());
     for (const CLI::Option* option : found) all.push_back("--" + option->get_lnames().front());
     return invalid(
         fmt::format("'--{}' is short for more than one option: {}", typed, fmt::join(all, " or ")));
@@ -164,7 +166,7 @@ class WordReader {
 }  // namespace
 
 std::string name_in_messages(const CLI::App& app) {
-  const std::string name = app.get_name();
+  const std::string& name = app.get_name();
   const std::string own = name.substr(name.rfind(' ') + 1);  // npos + 1 is 0
   return app.get_parent() == nullptr ? own : name_in_messages(*app.get_parent()) + " " + own;
 }

@@ -160,6 +160,7 @@ bool names_secret(std::string_view name) {
 std::vector<std::string> without_secrets(const std::vector<std::string>& words) {
   Hiding hiding;
   std::vector<std::string> out;
+  out.reserve(words.size());
   for (const std::string& word : words) out.push_back(hiding.in_word(word));
   return out;
 }

@@ -85,7 +85,7 @@ Result<std::optional<RunRecord>> read_good_run(const fs::path& folder,
 }
 
 Result<void> write_good_run(const fs::path& folder, const RunRecord& record) {
-  const auto written = write_whole(folder / record_file_name(record.script), to_json(record));
+  auto written = write_whole(folder / record_file_name(record.script), to_json(record));
   if (written) tidy_up(folder);
   return written;
 }

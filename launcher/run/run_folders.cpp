@@ -51,7 +51,8 @@ void await_folders(const LaunchSpec& spec, const EnvironmentLookup& environment)
   if (environment(kFileTimerVariable) == "1")
     places.push_back(environment(kTimerFileVariable).value_or(""));
   for (const std::string& place : places)
-    if (const SilenceNote note{place}; !place.empty()) access(place.c_str(), F_OK);
+    if (const SilenceNote note{place}; !place.empty()) [[maybe_unused]]
+      const bool there = access(place.c_str(), F_OK) == 0;
 }
 
 }  // namespace ddprun

@@ -112,6 +112,7 @@ const ConfKey* find_key(std::string_view name) {
 /// The key that was meant; "" where it is like none: torchrun takes any.
 std::string_view meant_key(std::string_view name) {
   std::vector<std::string_view> names;
+  names.reserve(std::size(kConfKeys));
   for (const ConfKey& key : kConfKeys) names.push_back(key.name);
   return closest_word(name, names);
 }

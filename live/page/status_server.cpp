@@ -1,5 +1,7 @@
 #include "live/page/status_server.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -175,8 +177,8 @@ std::string StatusServer::where_to_read(const HttpRequest& request) {
     if (!page_.one_job && each.run_id != job) continue;
     for (const NodeStatus& node : each.nodes)
       if (number >= node.first_rank && number < node.first_rank + node.workers)
-        return "rank " + rank + " runs on " + node.host + ": `ddprun logs " + rank +
-               "` shows its output there";
+        return fmt::format("rank {0} runs on {1}: `ddprun logs {0}` shows its output there", rank,
+                           node.host);
   }
   return "rank " + rank + " is not on this node";
 }

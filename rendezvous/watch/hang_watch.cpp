@@ -111,6 +111,7 @@ class Suspecting {
   static std::vector<WaitingRanks> waits_of(const std::vector<Place>& places) {
     const auto list = [](const Ranks& ranks) { return std::vector(ranks.begin(), ranks.end()); };
     std::vector<WaitingRanks> waits;
+    waits.reserve(places.size());
     for (const Place& place : places)
       waits.push_back({place.group, place.sequence, list(place.waiting), list(place.missing)});
     std::ranges::stable_sort(waits, std::ranges::greater{},

@@ -24,6 +24,7 @@ std::vector<Cpu> own_cpus() {
   const std::vector<int> allowed = allowed_cpus();
   if (const auto topology = read_topology("/", allowed)) return topology->cpus;
   std::vector<Cpu> cpus;
+  cpus.reserve(allowed.size());
   for (const int id : allowed) cpus.push_back({.id = id, .core = id});
   return cpus;
 }
@@ -39,6 +40,7 @@ std::string kind_of(int cpu, const std::vector<int>& atoms) {
 NodeSpeeds measure(const std::string& node, const NodeShare& share) {
   const std::vector<Cpu> cpus = own_cpus();
   std::vector<int> ids;
+  ids.reserve(cpus.size());
   for (const Cpu& cpu : cpus) ids.push_back(cpu.id);
   const auto count = static_cast<double>(std::max<std::size_t>(cpus.size(), 1));
   const auto together = static_cast<int>(std::clamp(share.cpu_quota.value_or(count), 1.0, count));
