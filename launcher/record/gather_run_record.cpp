@@ -23,6 +23,15 @@ namespace fs = std::filesystem;
 constexpr std::string_view kRecordedVariables[] = {"NCCL_", "TORCH_",   "CUDA_",
                                                    "GLOO_", "PYTORCH_", "OMP_"};
 constexpr std::uintmax_t kScriptBytesMax = 64 * 1024 * 1024;  // a program may be larger
+constexpr std::size_t kTextBytesMax = 64 * 1024;
+
+/// "" where there is none that can be read. A terminal is read: in a test it is a disk that hangs.
+std::string text_of_file(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_fifo(path, error)) return "";
+  auto text = read_text(path, kTextBytesMax, ReadFrom::kPipesToo);
+  return text ? *std::move(text) : "";
+}
 
 std::string hash_of(const fs::path& path) try {
   const fs::path real = fs::canonical(path);
@@ -59,10 +68,10 @@ fs::path behind_pyenv(const fs::path& program, const std::vector<std::string>& e
   std::string chosen = value_of(environment, "PYENV_VERSION");
   for (fs::path folder = fs::current_path(error); chosen.empty() && !folder.empty();
        folder = folder.parent_path()) {
-    chosen = text_if_any(folder / ".python-version");
+    chosen = text_of_file(folder / ".python-version");
     if (folder == folder.root_path()) break;
   }
-  if (chosen.empty()) chosen = text_if_any(shims.parent_path() / "version");
+  if (chosen.empty()) chosen = text_of_file(shims.parent_path() / "version");
   chosen = chosen.substr(0, chosen.find_first_of(" :\n"));
   if (chosen.empty()) return program;
   const fs::path real = shims.parent_path() / "versions" / chosen / "bin" / program.filename();
@@ -91,7 +100,7 @@ class PythonFiles {
 
   std::string torch() const {
     for (const fs::path& site : sites_)
-      if (auto found = torch_version_in(text_if_any(site / "torch/version.py")); !found.empty())
+      if (auto found = torch_version_in(text_of_file(site / "torch/version.py")); !found.empty())
         return found;
     return "";
   }
@@ -113,7 +122,7 @@ class PythonFiles {
   void find_installation(const fs::path& program) {
     std::error_code error;
     prefix_ = program.parent_path().parent_path();
-    const std::string venv = text_if_any(prefix_ / "pyvenv.cfg");
+    const std::string venv = text_of_file(prefix_ / "pyvenv.cfg");
     const fs::path real = fs::canonical(program, error);
     version_ = python_version_of_venv(venv);
     if (version_.empty()) version_ = python_version_in_name(real.filename().string());
@@ -179,8 +188,8 @@ RunRecord gather_run_record(const LaunchSpec& spec, const std::vector<std::strin
     record.python = python->version();
     record.torch = python->torch();
   }
-  record.driver = driver_version_in(text_if_any("/proc/driver/nvidia/version"));
-  const std::string kernel = text_if_any("/proc/sys/kernel/osrelease");
+  record.driver = driver_version_in(text_of_file("/proc/driver/nvidia/version"));
+  const std::string kernel = text_of_file("/proc/sys/kernel/osrelease");
   record.kernel = kernel.substr(0, kernel.find('\n'));
   record.workers = spec.workers;
   return record;
