@@ -159,6 +159,7 @@ asio::awaitable<std::string> native_stack(pid_t pid, StackTool tool,
   std::string text;
   const bool ended = co_await read_all(out, text, patience);
   if (!ended) co_await end_tool(running, out, pid);
+  running.leave();
   co_return tool == StackTool::kGdb ? parse_gdb_stack(text) : parse_native_stack(text);
 }
 

@@ -54,6 +54,10 @@ class AskedChild {
   /// Kills the process, and waits for nothing.
   void kill() const;
 
+  /// Leaves the process to what reaps all children of this one, as an agent does, and waits for
+  /// nothing.
+  void leave() { pid_ = -1; }
+
   /// Waits for the end of the process, and returns all that it has written. Errors: kTimeout when
   /// that has not come in time, or is too long; kUnavailable when it could not be started, or wrote
   /// nothing.
