@@ -123,7 +123,7 @@ TEST_CASE_METHOD(CommandLineFixture, "bad values are named with the option and w
   CHECK(error({"--max-restarts=-1", script()}) ==
         "--max-restarts '-1': expected N, N/TIME or N@progress: 3, 3/1h, 3@progress");
   CHECK_THAT(error({"--shutdown-timeout", "nan", script()}), contains("expected a time"));
-  CHECK(spec({"--shutdown-timeout", "2592000", script()}).shutdown_timeout ==
+  CHECK(spec({"--shutdown-timeout", "2592000", script()}).terms.shutdown_timeout ==
         std::chrono::hours{30 * 24});
   CHECK_THAT(error({"--shutdown-timeout", "2592001", script()}), contains("up to 30 days"));
   CHECK_THAT(error({"-m", "--no-python", "x"}), contains("exclude each other"));

@@ -102,6 +102,7 @@ class RecordedFixture {
   }
   Launch launch(const Words& options = {}) { return read<Launch>(options); }
   Meeting meeting(const Words& options = {}) { return launch(options).spec.meeting; }
+  JobTerms terms(const Words& options = {}) { return launch(options).spec.terms; }
   HostsJob hosts(const Words& options = {}) { return read<HostsJob>(options); }
   Words names(const Words& options = {}) {
     Words labels;
@@ -125,7 +126,7 @@ class RecordedFixture {
 
 TEST_CASE_METHOD(RecordedFixture, "a task of Flux finds its rank, and the first host in R") {
   in(kFluxTask);
-  const LaunchSpec spec = launch({}).spec;
+  const LaunchSpec spec = launch().spec;
   const Meeting& m = spec.meeting;
   CHECK(spec.terms.nodes_min == 2);
   CHECK(spec.terms.nodes_max == 2);
@@ -154,7 +155,7 @@ TEST_CASE_METHOD(RecordedFixture,
 TEST_CASE_METHOD(RecordedFixture, "where Flux does not answer, the endpoint has to be given") {
   in({kFluxTask.variables});
   CHECK_THAT(error(), contains("does not tell where the first node is ('' is no resource set"));
-  CHECK(launch({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).spec.terms.nodes_max == 2);
+  CHECK(terms({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).nodes_max == 2);
 }
 
 TEST_CASE_METHOD(RecordedFixture, "in an instance of Flux ddprun starts itself by flux run") {
@@ -168,14 +169,14 @@ TEST_CASE_METHOD(RecordedFixture, "in an instance of Flux ddprun starts itself b
   CHECK(Words(own, command.end()) ==
         Words{"/usr/bin/ddprun", "--nproc-per-node", "2", "--no-python", "/bin/true"});
   CHECK_THAT(error({"--nnodes", "3"}), contains("Flux instance has 2 nodes"));
-  CHECK(meeting({"--nnodes", "1"}).nodes_max == 1);
+  CHECK(terms({"--nnodes", "1"}).nodes_max == 1);
 }
 
 TEST_CASE_METHOD(RecordedFixture, "the nodes of the system's own Flux are not the job's") {
   Recorded system = kFluxBatch;
   system.answers["flux getattr instance-level"] = "0\n";
   in(system);
-  CHECK(meeting().nodes_max == 1);
+  CHECK(terms().nodes_max == 1);
 }
 
 TEST_CASE_METHOD(RecordedFixture, "a PBS script's nodes are hosts over ssh") {
@@ -209,10 +210,10 @@ TEST_CASE_METHOD(RecordedFixture, "an LSF script's nodes are hosts over ssh") {
 TEST_CASE_METHOD(RecordedFixture, "options about the meeting keep a batch script's job here") {
   const auto recorded = GENERATE(kPbsScript, kLsfScript);
   in(recorded);
-  CHECK(meeting({"--standalone"}).nodes_max == 1);
-  CHECK(meeting({"--nnodes=1"}).nodes_max == 1);
-  CHECK(meeting({"--no-cluster"}).nodes_max == 1);
-  CHECK(meeting({"--no-slurm"}).nodes_max == 1);
+  CHECK(terms({"--standalone"}).nodes_max == 1);
+  CHECK(terms({"--nnodes=1"}).nodes_max == 1);
+  CHECK(terms({"--no-cluster"}).nodes_max == 1);
+  CHECK(terms({"--no-slurm"}).nodes_max == 1);
   const Meeting by_hand = meeting({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h0:4"});
   CHECK(by_hand.coordinator == Endpoint{"h0", 4});
   CHECK(meeting({"--nnodes=2", "--node-rank=1", "--master-addr=h0"}).node_rank == 1);
@@ -222,17 +223,17 @@ TEST_CASE_METHOD(RecordedFixture, "options about the meeting keep a batch script
 TEST_CASE_METHOD(RecordedFixture,
                  "a node file that is not there matters to a job of several nodes") {
   in({kPbsScript.variables});
-  CHECK(meeting().nodes_max == 1);
+  CHECK(terms().nodes_max == 1);
   CHECK_THAT(error({"--nnodes", "2"}), contains("cannot read PBS_NODEFILE '/var/spool/pbs/aux/"));
-  CHECK(meeting({"--nnodes=1"}).nodes_max == 1);
-  CHECK(meeting({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h0:4"}).nodes_max == 2);
+  CHECK(terms({"--nnodes=1"}).nodes_max == 1);
+  CHECK(terms({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h0:4"}).nodes_max == 2);
 }
 
 TEST_CASE_METHOD(RecordedFixture, "a task of pbsdsh finds its rank and the first host") {
   in(kPbsScript);
   variables()["PBS_TASKNUM"] = "2";
   variables()["PBS_NODENUM"] = "1";
-  const LaunchSpec spec = launch({}).spec;
+  const LaunchSpec spec = launch().spec;
   const Meeting& m = spec.meeting;
   CHECK(spec.terms.nodes_max == 2);
   CHECK(m.node_rank == 1);
@@ -242,12 +243,12 @@ TEST_CASE_METHOD(RecordedFixture, "a task of pbsdsh finds its rank and the first
   in(without_file);
   CHECK_THAT(error(), contains("does not tell how many nodes there are (cannot read PBS_NODEFILE"));
   CHECK_THAT(error({"--nnodes=2"}), contains("give --rdzv-endpoint HOST:PORT"));
-  CHECK(meeting({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h0:4"}).nodes_max == 2);
+  CHECK(terms({"--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=h0:4"}).nodes_max == 2);
 }
 
 TEST_CASE_METHOD(RecordedFixture, "jsrun tells ranks, and starts nothing on the launch node") {
   in(kJsrun);
-  const LaunchSpec spec = launch({}).spec;
+  const LaunchSpec spec = launch().spec;
   const Meeting& m = spec.meeting;
   CHECK(spec.terms.nodes_max == 2);
   CHECK(m.node_rank == 1);
@@ -260,9 +261,9 @@ TEST_CASE_METHOD(RecordedFixture, "jsrun tells ranks, and starts nothing on the 
 
 TEST_CASE_METHOD(RecordedFixture, "SageMaker lists the hosts, and this one's name is its rank") {
   in(kSageMaker);
-  const LaunchSpec spec = launch({}).spec;
+  const LaunchSpec spec = launch().spec;
   const Meeting& m = spec.meeting;
-  CHECK(m.nodes_max == 3);
+  CHECK(spec.terms.nodes_max == 3);
   CHECK(m.node_rank == 1);
   CHECK(m.coordinator.host == "algo-1");
   CHECK(m.hosting == Hosting::kElsewhere);
@@ -273,20 +274,20 @@ TEST_CASE_METHOD(RecordedFixture, "SageMaker lists the hosts, and this one's nam
   CHECK_THAT(error(), contains("SM_CURRENT_HOST 'algo-9' is none of its hosts"));
   variables()["SM_CURRENT_HOST"] = "algo-1";
   variables()["SM_HOSTS"] = R"(["algo-1"])";
-  CHECK(meeting().nodes_max == 1);
+  CHECK(terms().nodes_max == 1);
 }
 
 TEST_CASE_METHOD(RecordedFixture, "pods of an indexed Job meet at the first of them") {
   in(kPod);
-  const LaunchSpec spec = launch({}).spec;
+  const LaunchSpec spec = launch().spec;
   const Meeting& m = spec.meeting;
-  CHECK(m.nodes_min == 4);
-  CHECK(m.nodes_max == 4);
+  CHECK(spec.terms.nodes_min == 4);
+  CHECK(spec.terms.nodes_max == 4);
   CHECK(m.node_rank == 3);
   CHECK(m.coordinator == Endpoint{"train-workers-0-0.train.ml.svc.cluster.local", 29'400});
   CHECK(m.hosting == Hosting::kElsewhere);
   CHECK(m.run_id == "train-workers-0");
-  CHECK(meeting({"--nnodes", "2:4"}).nodes_min == 2);
+  CHECK(terms({"--nnodes", "2:4"}).nodes_min == 2);
   CHECK_THAT(launch().cluster,
              contains("Kubernetes: node 3 of 4, coordinator at train-workers-0-0."));
 }
@@ -294,7 +295,7 @@ TEST_CASE_METHOD(RecordedFixture, "pods of an indexed Job meet at the first of t
 TEST_CASE_METHOD(RecordedFixture, "a pod that hears of no others has a job of its own") {
   in(kPod);
   variables().erase("PET_NNODES");
-  CHECK(meeting().nodes_max == 1);
+  CHECK(terms().nodes_max == 1);
   CHECK_THAT(launch().cluster, contains("one node"));
   CHECK_THAT(launch().cluster, contains("PET_NNODES or --nnodes says how many pods a job has"));
 }
@@ -332,7 +333,7 @@ TEST_CASE_METHOD(RecordedFixture, "MPI in a batch job tells more than the batch 
 TEST_CASE_METHOD(RecordedFixture, "without a cluster nothing is taken from any of them") {
   const auto recorded = GENERATE(kFluxTask, kFluxBatch, kPbsScript, kLsfScript, kJsrun, kSageMaker);
   in(recorded);
-  CHECK(meeting({"--no-cluster"}).nodes_max == 1);
+  CHECK(terms({"--no-cluster"}).nodes_max == 1);
   CHECK(meeting({"--no-cluster"}).run_id == "none");
 }
 

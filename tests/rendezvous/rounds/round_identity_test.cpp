@@ -115,7 +115,7 @@ TEST_CASE_METHOD(IdentityFixture, "an agent does not ask for another rank half-w
 }
 
 TEST_CASE_METHOD(IdentityFixture, "who was in the job and comes after its end hears how it ended") {
-  job({});
+  job(JobTerms{});
   joins("a");
   says("a", WorkersFinished{1});
   joins_again("a", 2, {1, 0});

@@ -286,7 +286,7 @@ TEST_CASE_METHOD(RoundFixture, "a node that cannot take part gets the reason") {
 }
 
 TEST_CASE_METHOD(RoundFixture, "a node that comes after the end is refused") {
-  job({});
+  job(JobTerms{});
   joins("a");
   says("a", WorkersFinished{1});
   joins("late");

@@ -79,7 +79,7 @@ TEST_CASE_METHOD(StatusFixture, "a killed node is lost at once, and is shown as 
 
 TEST_CASE_METHOD(StatusFixture,
                  "a job that has failed names the rank, and loses no nodes after it") {
-  job({});
+  job(JobTerms{});
   joins("a", 2);
   fails("a", 1, 1);
   says("a", WorkersStopped{1});
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(StatusFixture,
 
 TEST_CASE_METHOD(StatusFixture,
                  "the rank that has failed is distinguished from those that stop for it") {
-  job({});
+  job(JobTerms{});
   joins("a", 2);
   fails("a", 1, 1);
   const auto ranks = status().ranks;

@@ -43,7 +43,9 @@ struct ServerFixture {
     server_ = std::move(*server);
     server_->start();
   }
-  void serve(JobTerms terms) { serve(CoordinatorRules{.terms = terms}); }
+  void serve(JobTerms terms, ServerLimits limits = {}) {
+    serve(CoordinatorRules{.terms = terms}, limits);
+  }
 
   /// Runs `peer` to its end, then takes the server down.
   void play(asio::awaitable<void> peer) {

@@ -24,7 +24,7 @@ namespace {
 // In the coroutines below every co_await stands in a statement of its own and takes no temporaries
 // that own memory: g++ 12 destroys those twice.
 TEST_CASE_METHOD(ServerFixture, "an agent that joins over the wire gets its round and its end") {
-  serve({});
+  serve(JobTerms{});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto agent = co_await f.agent();
     say(*agent, f.join("a", 2));
@@ -66,7 +66,7 @@ TEST_CASE_METHOD(ServerFixture, "a closed connection is a lost node, and the oth
 }
 
 TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobody anything") {
-  serve({});
+  serve(JobTerms{});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     std::vector<std::string> strangers{"SSH-2.0-stranger\r\n", encode(AgentMessage{Beat{}}),
                                        "{" + std::string(kLineBytesMax, ' ')};
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(ServerFixture, "strangers on the port are cut off and cost nobo
 }
 
 TEST_CASE_METHOD(ServerFixture, "an agent that cannot be understood gets the reason") {
-  serve({});
+  serve(JobTerms{});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const std::string later = "{\"type\":\"join\",\"protocol\":2,\"host\":\"h1\"}\n";
     const std::string to_later = co_await f.answer_to(later);
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(ServerFixture,
 }
 
 TEST_CASE_METHOD(ServerFixture, "a second agent with the same id does not disturb the first") {
-  serve({});
+  serve(JobTerms{});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto first = co_await f.agent();
     say(*first, f.join("a"));
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(ServerFixture, "a second agent with the same id does not distur
 }
 
 TEST_CASE_METHOD(ServerFixture, "an agent that left is forgotten when its connection closes") {
-  serve({});
+  serve(JobTerms{});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto first = co_await f.agent();
     say(*first, f.join("a"));
@@ -227,7 +227,8 @@ TEST_CASE_METHOD(ServerFixture, "who guesses at the name of the job is not told 
 }
 
 TEST_CASE_METHOD(ServerFixture, "a peer that has not joined in time is closed, though it talks") {
-  serve({}, {.join_timeout = 2s});  // the agent that does join has to do so in this time, too
+  serve(JobTerms{},
+        {.join_timeout = 2s});  // the agent that does join has to do so in this time, too
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const auto agent = co_await f.agent();
     say(*agent, f.join("a"));
@@ -243,7 +244,7 @@ TEST_CASE_METHOD(ServerFixture, "a peer that has not joined in time is closed, t
 }
 
 TEST_CASE_METHOD(ServerFixture, "who says a lot before it joins is closed, and may say it later") {
-  serve({}, {.join_bytes_max = 1500});
+  serve(JobTerms{}, {.join_bytes_max = 1500});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     const std::string long_line = "{" + std::string(1499, ' ');
     const auto none = co_await f.answer_to(long_line);
@@ -260,7 +261,7 @@ TEST_CASE_METHOD(ServerFixture, "who says a lot before it joins is closed, and m
 }
 
 TEST_CASE_METHOD(ServerFixture, "of too many who have not joined, the first has to go") {
-  serve({}, {.newcomers_max = 2});
+  serve(JobTerms{}, {.newcomers_max = 2});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     tcp::socket one = co_await f.connected(kLoopback);
     const auto two = co_await f.agent();
@@ -276,7 +277,7 @@ TEST_CASE_METHOD(ServerFixture, "of too many who have not joined, the first has 
 }
 
 TEST_CASE_METHOD(ServerFixture, "a flood of silent peers keeps no agent out") {
-  serve({}, {.newcomers_max = 8});
+  serve(JobTerms{}, {.newcomers_max = 8});
   play([](ServerFixture& f) -> asio::awaitable<void> {
     std::vector<tcp::socket> flood;
     for (int i = 0; i < 100; ++i) {
@@ -320,7 +321,7 @@ TEST_CASE_METHOD(ServerFixture,
 }
 
 TEST_CASE_METHOD(ServerFixture, "a port that is taken is an error that names it") {
-  serve({});
+  serve(JobTerms{});
   const auto second =
       Server::listen(io_.get_executor(), {}, asio::ip::address_v4::loopback(), server_->port());
   REQUIRE(second.has_error());
