@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "base/process/process_tree.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/startup_pages.hpp"
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/messages/stop_times.hpp"

@@ -9,9 +9,9 @@
 
 #include "agent/output/log_reader.hpp"
 #include "agent/reports/dump_text.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/parse_number.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/numbers.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/late_answer.hpp"
 

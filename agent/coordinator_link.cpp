@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "agent/decisions/self_check.hpp"
-#include "base/in_time.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 #include "rendezvous/service/client.hpp"
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/process/process_tree.hpp"
-#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 

@@ -1,6 +1,6 @@
 #include "base/endpoint.hpp"
 
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

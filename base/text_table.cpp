@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/cut_text.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "base/in_time.hpp"
+#include "base/coroutines.hpp"
 
 namespace ddprun {
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/parse_number.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
+#include "base/numbers.hpp"
 #include "base/system/accept.hpp"
 
 namespace ddprun {

@@ -5,7 +5,7 @@
 
 #include "base/json/json_fields.hpp"
 #include "base/json/json_values.hpp"
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

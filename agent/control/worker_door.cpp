@@ -8,10 +8,10 @@
 #include <csignal>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/process/process_facts.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 
 namespace ddprun {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/match.hpp"
-#include "base/rank_list.hpp"
-#include "base/seconds_text.hpp"
+#include "base/number_text.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/leadership/lease_times.hpp"
 
 namespace ddprun {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "agent/decisions/agent_events.hpp"
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/counted.hpp"
-#include "base/seconds_text.hpp"
+#include "base/number_text.hpp"
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"

@@ -33,7 +33,7 @@
 #include "agent/decisions/grace.hpp"
 #include "agent/decisions/staying_workers.hpp"
 #include "base/clock.hpp"
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 
 namespace ddprun {
 

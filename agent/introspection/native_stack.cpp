@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "agent/introspection/python_stack.hpp"
-#include "base/in_time.hpp"
-#include "base/parse_number.hpp"
+#include "base/coroutines.hpp"
+#include "base/numbers.hpp"
 #include "base/process/asked_child.hpp"
 
 namespace ddprun {

@@ -9,8 +9,8 @@
 #include <boost/asio/write.hpp>
 #include <utility>
 
-#include "base/in_time.hpp"
-#include "base/printable.hpp"
+#include "base/coroutines.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
-#include "base/cut_text.hpp"
-#include "base/parse_number.hpp"
-#include "base/printable.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

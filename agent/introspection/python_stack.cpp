@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

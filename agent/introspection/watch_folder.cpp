@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "agent/introspection/hook_source.hpp"
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

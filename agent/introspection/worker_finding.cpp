@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "agent/output/line_text.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 
 namespace ddprun {
 

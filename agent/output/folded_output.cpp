@@ -6,7 +6,7 @@
 
 #include "agent/output/line_text.hpp"
 #include "base/clock.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 
 namespace ddprun {
 

@@ -7,8 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/number_list.hpp"
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

@@ -15,7 +15,7 @@
 #include "agent/output/line_text.hpp"
 #include "agent/output/terminal.hpp"
 #include "base/clock.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 
 namespace ddprun {
 

@@ -19,11 +19,9 @@
 #include "agent/output/log_file.hpp"
 #include "agent/output/log_writer.hpp"
 #include "agent/output/write_backlog.hpp"
-#include "base/bytes_text.hpp"
 #include "base/clock.hpp"
-#include "base/counted.hpp"
 #include "base/log.hpp"
-#include "base/seconds_text.hpp"
+#include "base/number_text.hpp"
 
 namespace ddprun {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "agent/spec/launch_spec.hpp"
-#include "base/counted.hpp"
-#include "base/cut_text.hpp"
+#include "base/number_text.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/reports/report_json.hpp"
-#include "base/counted.hpp"
 #include "base/json/json_text.hpp"
-#include "base/printable.hpp"
-#include "base/rank_list.hpp"
+#include "base/number_text.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "rendezvous/verdict/crash.hpp"
 
 namespace ddprun {

@@ -4,8 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/cut_text.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

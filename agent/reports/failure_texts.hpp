@@ -16,7 +16,7 @@ inline constexpr std::size_t kFailureTextBytesMax = 16 * 1024;
 /// The longest that a short text of a failure may be, as the name of its host.
 inline constexpr std::size_t kFailureWordBytesMax = 1024;
 
-/// Makes all texts of `failure` printable (base/printable.hpp) and cuts those that are too long: of
+/// Makes all texts of `failure` printable (base/text.hpp) and cuts those that are too long: of
 /// the message the beginning stays, of the traceback and of the last lines the end. Files keep
 /// their exact names, because they are looked for; a name is forgotten when it is too long: no
 /// system call takes one of PATH_MAX bytes. `most` stands for kFailureTextBytesMax.

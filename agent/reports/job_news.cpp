@@ -6,7 +6,7 @@
 
 #include "agent/reports/hang_text.hpp"
 #include "agent/reports/times_text.hpp"
-#include "base/counted.hpp"
+#include "base/number_text.hpp"
 #include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "agent/introspection/nccl_ras.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 

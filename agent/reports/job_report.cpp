@@ -3,7 +3,7 @@
 #include "agent/reports/changes_fields.hpp"
 #include "agent/reports/report_json.hpp"
 #include "base/json/json_text.hpp"
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/times_fields.hpp"
 #include "rendezvous/messages/verdict_fields.hpp"
 

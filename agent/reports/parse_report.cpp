@@ -3,7 +3,7 @@
 
 #include "agent/reports/changes_fields.hpp"
 #include "agent/reports/job_report.hpp"
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/times_fields.hpp"
 #include "rendezvous/messages/verdict_fields.hpp"
 #include "rendezvous/verdict/crash.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/verdict/crash.hpp"
 
 namespace ddprun::report_json {

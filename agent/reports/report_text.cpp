@@ -8,10 +8,8 @@
 
 #include "agent/reports/hang_text.hpp"
 #include "agent/reports/times_text.hpp"
-#include "base/cut_text.hpp"
-#include "base/printable.hpp"
-#include "base/rank_list.hpp"
-#include "base/split_lines.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "rendezvous/verdict/sentences.hpp"
 
 namespace ddprun {

@@ -17,7 +17,7 @@ enum class Output { kShown, kNotShown };
 
 /// The report of a job that did not end well, several lines with their ends: what failed and where,
 /// then what is known of it, what followed from it, what to do, and where to look. Control
-/// characters in any text are written as their numbers (base/printable.hpp).
+/// characters in any text are written as their numbers (base/text.hpp).
 std::string report_text(const JobReport& report, Output output);
 
 /// The report of a job that may have ended long ago, or goes on, for somebody who has seen nothing

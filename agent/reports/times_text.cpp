@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/counted.hpp"
+#include "base/number_text.hpp"
 
 namespace ddprun {
 

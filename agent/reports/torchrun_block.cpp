@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "base/printable.hpp"
-#include "base/split_lines.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

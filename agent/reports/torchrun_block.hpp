@@ -22,7 +22,7 @@ struct TorchrunFailures {
 };
 
 /// The block, several lines with their ends. Control characters in any text are written as their
-/// numbers (base/printable.hpp).
+/// numbers (base/text.hpp).
 std::string torchrun_block(const TorchrunFailures& failures);
 
 }  // namespace ddprun

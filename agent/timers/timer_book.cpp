@@ -7,9 +7,8 @@
 #include <csignal>
 #include <limits>
 
-#include "base/cut_text.hpp"
 #include "base/json/json_fields.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

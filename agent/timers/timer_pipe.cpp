@@ -11,8 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/left_behind_queue.hpp"
 

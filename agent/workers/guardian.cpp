@@ -17,7 +17,7 @@
 
 #include "agent/workers/worker_plan.hpp"
 #include "base/descriptor.hpp"
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 #include "base/system/linux_calls.hpp"
 #include "base/system/whole_file.hpp"
 

@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "agent/workers/nursery_source.hpp"
+#include "base/coroutines.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
 #include "base/process/process_tree.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/linux_calls.hpp"
 
 namespace ddprun {

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "base/bytes_text.hpp"
 #include "base/machine/cgroups.hpp"
 #include "base/machine/sysfs_files.hpp"
+#include "base/number_text.hpp"
 #include "base/system/whole_file.hpp"
 
 namespace ddprun {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "agent/spec/template_text.hpp"
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {

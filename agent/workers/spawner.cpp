@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/in_time.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/seconds_text.hpp"
+#include "base/number_text.hpp"
 #include "base/system/late_answer.hpp"
 
 namespace ddprun {

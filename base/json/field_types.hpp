@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/cut_text.hpp"
+#include "base/text.hpp"
 
 namespace ddprun::fields {
 

@@ -20,9 +20,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/cut_text.hpp"
 #include "base/json/field_types.hpp"
 #include "base/json/json_text.hpp"
+#include "base/text.hpp"
 
 namespace ddprun::fields {
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/machine/sysfs_files.hpp"
-#include "base/parse_number.hpp"
-#include "base/split_lines.hpp"
+#include "base/numbers.hpp"
 #include "base/system/whole_file.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -9,7 +9,7 @@
 
 #include "base/machine/cgroups.hpp"
 #include "base/machine/sysfs_files.hpp"
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

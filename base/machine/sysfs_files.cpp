@@ -4,10 +4,9 @@
 #include <sstream>
 #include <system_error>
 
-#include "base/number_list.hpp"
-#include "base/parse_number.hpp"
-#include "base/split_lines.hpp"
+#include "base/numbers.hpp"
 #include "base/system/whole_file.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

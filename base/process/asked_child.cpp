@@ -15,8 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/number_text.hpp"
 #include "base/process/command.hpp"
-#include "base/seconds_text.hpp"
 #include "base/system/linux_calls.hpp"
 
 namespace ddprun {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 #include "base/system/accept.hpp"
 
 namespace ddprun {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/in_time.hpp"
+#include "base/coroutines.hpp"
 #include "base/process/process_facts.hpp"
 #include "base/system/linux_calls.hpp"
 #include "base/system/whole_file.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/gated_log.hpp"
-#include "base/in_time.hpp"
 #include "base/system/own_user_door.hpp"
 
 namespace ddprun {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "base/split_lines.hpp"
 #include "base/system/whole_file.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

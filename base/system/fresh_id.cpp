@@ -2,7 +2,7 @@
 
 #include "base/system/fresh_token.hpp"
 #include "base/system/whole_file.hpp"
-#include "base/trimmed.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/seconds_text.hpp"
+#include "base/number_text.hpp"
 #include "base/system/left_behind.hpp"
 
 namespace ddprun {

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "base/printable.hpp"
 #include "base/system/left_behind.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

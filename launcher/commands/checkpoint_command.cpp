@@ -8,10 +8,10 @@
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
-#include "base/counted.hpp"
 #include "base/log.hpp"
-#include "base/printable.hpp"
+#include "base/number_text.hpp"
 #include "base/system/silence_note.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "launcher/live/job_texts.hpp"
 #include "launcher/options/command_options.hpp"

@@ -5,8 +5,8 @@
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
-#include "base/counted.hpp"
 #include "base/log.hpp"
+#include "base/number_text.hpp"
 #include "base/system/silence_note.hpp"
 #include "launcher/commands/nodes_text.hpp"
 #include "launcher/nodes/node_folder.hpp"

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/json/json_text.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "launcher/live/job_texts.hpp"
 #include "rendezvous/messages/restart_policy.hpp"

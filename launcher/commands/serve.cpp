@@ -14,11 +14,11 @@
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/process/file_limit.hpp"
 #include "base/process/process_tree.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/endpoint_text.hpp"
 #include "base/system/left_behind_queue.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "base/counted.hpp"
-#include "base/number_list.hpp"
+#include "base/number_text.hpp"
+#include "base/numbers.hpp"
 #include "launcher/doctor/bench/median.hpp"
 #include "launcher/doctor/bench_findings.hpp"
 #include "launcher/doctor/node_findings.hpp"

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "base/bytes_text.hpp"
-#include "base/counted.hpp"
+#include "base/number_text.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
 

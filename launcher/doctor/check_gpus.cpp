@@ -4,8 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "base/bytes_text.hpp"
-#include "base/counted.hpp"
+#include "base/number_text.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/counted.hpp"
+#include "base/number_text.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
 #include "launcher/doctor/node_findings.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/counted.hpp"
+#include "base/number_text.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/node_findings.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/counted.hpp"
+#include "base/number_text.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
 #include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/node_findings.hpp"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
 #include "launcher/settings/foreign_script.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/counted.hpp"
+#include "base/number_text.hpp"
 #include "launcher/doctor/node_findings.hpp"
 
 namespace ddprun {

@@ -7,10 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/counted.hpp"
-#include "base/cut_text.hpp"
 #include "base/json/json_text.hpp"
-#include "base/printable.hpp"
+#include "base/number_text.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "launcher/doctor/bench/measurements_json.hpp"
 #include "launcher/doctor/compare_nodes.hpp"

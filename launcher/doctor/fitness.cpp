@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/bytes_text.hpp"
+#include "base/number_text.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/node_findings.hpp"
 

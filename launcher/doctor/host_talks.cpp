@@ -16,7 +16,7 @@
 
 #include "base/process/command.hpp"
 #include "base/process/file_limit.hpp"
-#include "base/split_lines.hpp"
+#include "base/text.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/unix_time_us.hpp"
 

@@ -12,7 +12,7 @@
 #include "base/machine/devices.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/machine/sysfs_files.hpp"
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 #include "base/system/whole_file.hpp"
 
 namespace ddprun {

@@ -19,8 +19,8 @@
 
 #include "base/asio.hpp"
 #include "base/clock.hpp"
+#include "base/coroutines.hpp"
 #include "base/process/file_limit.hpp"
-#include "base/start_coroutine.hpp"
 #include "launcher/doctor/bench/ms_since.hpp"
 #include "launcher/doctor/interface_choice.hpp"
 

@@ -14,7 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
-#include "base/split_lines.hpp"
+#include "base/text.hpp"
 #include "launcher/doctor/bench/ms_since.hpp"
 
 namespace ddprun {

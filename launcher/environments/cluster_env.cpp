@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 #include "launcher/environments/slurm_hosts.hpp"
 #include "launcher/environments/starters.hpp"
 #include "launcher/environments/variables.hpp"

@@ -7,8 +7,8 @@
 
 #include "base/json/json_text.hpp"
 #include "base/json/json_values.hpp"
-#include "base/parse_number.hpp"
-#include "base/printable.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "launcher/environments/slurm_hosts.hpp"
 
 namespace ddprun {

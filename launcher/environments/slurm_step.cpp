@@ -14,11 +14,11 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/process/asked_child.hpp"
 #include "base/process/child_process.hpp"
 #include "base/process/spawn_pool.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/settings/find_program.hpp"
 #include "launcher/settings/job_secret.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

@@ -21,8 +21,8 @@
 #include <utility>
 
 #include "agent/output/console.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/hosts/host_messages.hpp"
 #include "launcher/run/exit_code.hpp"

@@ -7,8 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "base/printable.hpp"
-#include "base/trimmed.hpp"
+#include "base/text.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 

@@ -6,7 +6,7 @@
 #include "base/json/json_fields.hpp"
 #include "base/json/json_values.hpp"
 #include "base/match.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

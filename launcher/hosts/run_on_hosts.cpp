@@ -13,16 +13,16 @@
 #include <optional>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/match.hpp"
-#include "base/printable.hpp"
 #include "base/process/file_limit.hpp"
 #include "base/process/process_tree.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/passed_signals.hpp"
+#include "base/text.hpp"
 #include "launcher/hosts/note_filter.hpp"
 #include "launcher/hosts/ssh_command.hpp"
 #include "launcher/hosts/ssh_link.hpp"

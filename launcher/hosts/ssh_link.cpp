@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 
 namespace ddprun {
 

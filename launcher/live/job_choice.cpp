@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "base/parse_number.hpp"
-#include "base/printable.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

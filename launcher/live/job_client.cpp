@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/json/json_text.hpp"
 #include "base/json/json_values.hpp"
-#include "base/parse_number.hpp"
-#include "base/printable.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/numbers.hpp"
 #include "base/system/own_process.hpp"
+#include "base/text.hpp"
 #include "launcher/live/job_choice.hpp"
 #include "rendezvous/service/client.hpp"
 

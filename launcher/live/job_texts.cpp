@@ -7,10 +7,9 @@
 #include <ctime>
 #include <tuple>
 
-#include "base/counted.hpp"
-#include "base/cut_text.hpp"
-#include "base/printable.hpp"
-#include "base/rank_list.hpp"
+#include "base/number_text.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "rendezvous/verdict/crash.hpp"
 

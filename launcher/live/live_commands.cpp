@@ -9,10 +9,10 @@
 
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
+#include "base/coroutines.hpp"
 #include "base/json/json_text.hpp"
-#include "base/parse_number.hpp"
-#include "base/printable.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "launcher/live/job_client.hpp"
 #include "launcher/live/job_texts.hpp"
 #include "launcher/options/command_options.hpp"

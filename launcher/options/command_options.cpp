@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "agent/output/console.hpp"
-#include "base/split_lines.hpp"
+#include "base/text.hpp"
 #include "launcher/options/command_words.hpp"
 #include "launcher/settings/help_text.hpp"
 

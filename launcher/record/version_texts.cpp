@@ -4,8 +4,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "base/split_lines.hpp"
-#include "base/trimmed.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

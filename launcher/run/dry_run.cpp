@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "launcher/settings/shell_words.hpp"
 
 namespace ddprun {

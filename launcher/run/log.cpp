@@ -12,7 +12,7 @@
 #include <string_view>
 #include <thread>
 
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -16,10 +16,10 @@
 
 #include "agent/decisions/self_check.hpp"
 #include "base/clock.hpp"
-#include "base/in_time.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
+#include "base/number_text.hpp"
 #include "base/process/asked_child.hpp"
-#include "base/seconds_text.hpp"
 #include "launcher/run/node_fitness.hpp"
 
 namespace ddprun {

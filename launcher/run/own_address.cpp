@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/asio.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 #include "rendezvous/service/client.hpp"
 
 namespace ddprun {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/seconds_text.hpp"
+#include "base/number_text.hpp"
 #include "launcher/run/report_file.hpp"
 
 namespace ddprun {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/start_coroutine.hpp"
 #include "launcher/record/gather_run_record.hpp"
 #include "launcher/record/record_folder.hpp"
 #include "launcher/record/run_changes.hpp"

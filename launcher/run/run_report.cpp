@@ -8,7 +8,7 @@
 
 #include "agent/reports/report_text.hpp"
 #include "base/log.hpp"
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "base/system/left_behind_queue.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/verdict/causes.hpp"

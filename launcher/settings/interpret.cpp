@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 #include "launcher/settings/gpus.hpp"
 #include "launcher/settings/misplaced_options.hpp"
 #include "launcher/settings/options.hpp"

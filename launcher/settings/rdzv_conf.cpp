@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/parse_number.hpp"
-#include "base/trimmed.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "launcher/settings/closest_word.hpp"
 #include "launcher/settings/values.hpp"
 #include "rendezvous/messages/message_limits.hpp"

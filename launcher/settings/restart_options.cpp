@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 #include "launcher/settings/values.hpp"
 
 namespace ddprun {

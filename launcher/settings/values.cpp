@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 #include "base/signal_names.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/messages/message_limits.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/parse_number.hpp"
-#include "base/printable.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "launcher/topology/nearness.hpp"
 
 namespace ddprun {

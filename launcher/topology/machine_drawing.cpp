@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/counted.hpp"
-#include "base/cut_text.hpp"
-#include "base/number_list.hpp"
-#include "base/printable.hpp"
+#include "base/number_text.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -7,7 +7,7 @@
 #include "base/machine/devices.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/machine/sysfs_files.hpp"
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/json/json_text.hpp"
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "launcher/topology/nearness.hpp"
 
 namespace ddprun {

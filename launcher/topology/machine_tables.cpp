@@ -8,9 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/cut_text.hpp"
-#include "base/number_list.hpp"
-#include "base/printable.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "launcher/topology/nearness.hpp"
 

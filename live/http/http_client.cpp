@@ -12,7 +12,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/in_time.hpp"
+#include "base/coroutines.hpp"
 #include "base/lookup_error.hpp"
 #include "live/http/http_reading.hpp"
 

@@ -10,8 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/in_time.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 #include "live/http/http_reading.hpp"
 
 namespace ddprun {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

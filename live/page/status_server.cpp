@@ -6,8 +6,8 @@
 #include <chrono>
 #include <utility>
 
-#include "base/parse_number.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
+#include "base/numbers.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/fresh_token.hpp"
 #include "live/page/job_page.hpp"

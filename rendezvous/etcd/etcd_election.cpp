@@ -4,9 +4,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
-#include "base/start_coroutine.hpp"
 
 namespace ddprun {
 

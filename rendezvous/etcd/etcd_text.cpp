@@ -9,8 +9,8 @@
 
 #include "base/json/json_text.hpp"
 #include "base/match.hpp"
-#include "base/parse_number.hpp"
-#include "base/printable.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

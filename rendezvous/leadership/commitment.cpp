@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

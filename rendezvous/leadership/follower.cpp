@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/leadership/lease_times.hpp"
 
 namespace ddprun {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/leadership/ballot.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/match.hpp"
-#include "base/seconds_text.hpp"
+#include "base/number_text.hpp"
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/rounds/agreement.hpp"
 #include "rendezvous/rounds/in_place.hpp"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/stop_times.hpp"
 #include "rendezvous/rounds/observers.hpp"
 #include "rendezvous/verdict/judge_end.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/node_history.hpp"

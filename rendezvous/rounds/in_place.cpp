@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/seats.hpp"
 
 namespace ddprun {

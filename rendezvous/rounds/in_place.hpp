@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/round_messages.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/job_state.hpp"

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "base/counted.hpp"
+#include "base/number_text.hpp"
 #include "rendezvous/messages/restart_policy.hpp"
 
 namespace ddprun {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/end_messages.hpp"
 #include "rendezvous/messages/membership_messages.hpp"
 #include "rendezvous/messages/message_limits.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/seats.hpp"
 #include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/rank_assignment.hpp"

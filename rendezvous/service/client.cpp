@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/in_time.hpp"
+#include "base/coroutines.hpp"
 #include "base/lookup_error.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

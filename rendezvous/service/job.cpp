@@ -6,9 +6,9 @@
 #include <exception>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/endpoint.hpp"
 #include "base/match.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 #include "rendezvous/service/client.hpp"
 #include "rendezvous/tunnel/tunnel_exit.hpp"

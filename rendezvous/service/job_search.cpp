@@ -4,10 +4,9 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/endpoint.hpp"
-#include "base/in_time.hpp"
 #include "base/log.hpp"
-#include "base/start_coroutine.hpp"
 #include "rendezvous/service/client.hpp"
 
 namespace ddprun {

@@ -7,13 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/in_time.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
-#include "base/printable.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/own_process.hpp"
+#include "base/text.hpp"
 #include "rendezvous/rounds/agreement.hpp"
 #include "rendezvous/store/store_protocol.hpp"
 

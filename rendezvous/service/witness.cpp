@@ -5,12 +5,12 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
-#include "base/in_time.hpp"
+#include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
-#include "base/printable.hpp"
 #include "base/system/fresh_id.hpp"
 #include "base/system/own_process.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

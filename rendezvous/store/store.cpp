@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/match.hpp"
-#include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/coroutines.hpp"
 #include "base/match.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/accept.hpp"
 
 namespace ddprun {

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/verdict/causes.hpp"
 
 namespace ddprun {

@@ -4,8 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/number_list.hpp"
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/verdict/causes.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
 #include "rendezvous/verdict/judge_end.hpp"

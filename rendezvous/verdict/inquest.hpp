@@ -14,7 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/failure.hpp"
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/round_messages.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/cut_text.hpp"
+#include "base/text.hpp"
 #include "rendezvous/verdict/consequences.hpp"
 #include "rendezvous/verdict/find_crash.hpp"
 #include "rendezvous/verdict/hints.hpp"

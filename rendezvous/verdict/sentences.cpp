@@ -1,8 +1,7 @@
 #include "rendezvous/verdict/sentences.hpp"
 
-#include "base/cut_text.hpp"
-#include "base/printable.hpp"
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "rendezvous/verdict/json_string.hpp"
 
 namespace ddprun {

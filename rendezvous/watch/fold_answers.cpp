@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 
 namespace ddprun {

@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/watch/deadlock.hpp"
 #include "rendezvous/watch/fold_answers.hpp"
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/number_list.hpp"
-#include "base/rank_list.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

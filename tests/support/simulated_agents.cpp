@@ -32,8 +32,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/coroutines.hpp"
 #include "base/match.hpp"
-#include "base/start_coroutine.hpp"
 #include "rendezvous/service/client.hpp"
 
 namespace ddprun {

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/in_time.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 
 namespace ddprun {
 

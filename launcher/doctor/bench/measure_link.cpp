@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/in_time.hpp"
-#include "base/parse_number.hpp"
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
+#include "base/numbers.hpp"
 #include "launcher/doctor/bench/link_ends.hpp"
 #include "launcher/doctor/bench/median.hpp"
 

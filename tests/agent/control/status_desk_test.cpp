@@ -2,7 +2,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 #include "tests/support/event_loop.hpp"
 
 namespace ddprun {

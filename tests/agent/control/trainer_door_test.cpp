@@ -5,7 +5,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include "base/parse_number.hpp"
+#include "base/numbers.hpp"
 #include "tests/support/event_loop.hpp"
 
 namespace ddprun {

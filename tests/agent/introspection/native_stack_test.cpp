@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "agent/introspection/python_stack.hpp"
+#include "base/coroutines.hpp"
 #include "base/process/process_facts.hpp"
-#include "base/start_coroutine.hpp"
 #include "tests/support/event_loop.hpp"
 
 namespace ddprun {

@@ -6,7 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 #include "tests/support/event_loop.hpp"
 
 namespace ddprun {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

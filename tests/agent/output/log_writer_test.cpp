@@ -12,8 +12,8 @@
 
 #include "agent/output/write_backlog.hpp"
 #include "base/clock.hpp"
+#include "base/coroutines.hpp"
 #include "base/descriptor.hpp"
-#include "base/start_coroutine.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/event_loop.hpp"
 #include "tests/support/file_text.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/machine/devices.hpp"
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 

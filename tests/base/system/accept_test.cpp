@@ -10,7 +10,7 @@
 #include <sstream>
 #include <vector>
 
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_until.hpp"
 

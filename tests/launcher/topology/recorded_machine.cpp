@@ -5,7 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,7 @@
 
 #include "base/machine/devices.hpp"
 #include "base/machine/machine_topology.hpp"
-#include "base/number_list.hpp"
+#include "base/numbers.hpp"
 #include "launcher/topology/machine_drawing.hpp"
 #include "launcher/topology/machine_files.hpp"
 #include "launcher/topology/machine_tables.hpp"

@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 #include "rendezvous/service/client.hpp"
 #include "rendezvous/service/server.hpp"
 #include "tests/support/catch.hpp"

@@ -7,8 +7,8 @@
 #include <boost/asio/write.hpp>
 #include <vector>
 
+#include "base/coroutines.hpp"
 #include "base/match.hpp"
-#include "base/start_coroutine.hpp"
 #include "base/system/endpoint_text.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "tests/support/catch.hpp"

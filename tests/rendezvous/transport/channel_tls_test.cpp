@@ -6,7 +6,7 @@
 #include <boost/asio/write.hpp>
 #include <vector>
 
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/transport/channel.hpp"
 #include "tests/support/catch.hpp"

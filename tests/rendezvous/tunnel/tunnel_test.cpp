@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "base/start_coroutine.hpp"
+#include "base/coroutines.hpp"
 #include "rendezvous/tunnel/tunnel_entrance.hpp"
 #include "rendezvous/tunnel/tunnel_exit.hpp"
 #include "tests/rendezvous/store/store_clients.hpp"

@@ -1,4 +1,4 @@
-#include "base/seconds_text.hpp"
+#include "base/number_text.hpp"
 
 #include "tests/support/catch.hpp"
 
