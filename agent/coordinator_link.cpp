@@ -8,7 +8,7 @@
 #include "agent/decisions/self_check.hpp"
 #include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/system/fresh_id.hpp"
+#include "base/system/fresh_names.hpp"
 #include "rendezvous/service/client.hpp"
 
 namespace ddprun {

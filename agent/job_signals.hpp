@@ -10,7 +10,7 @@
 #include "agent/decisions/agent_events.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/asio.hpp"
-#include "base/system/passed_signals.hpp"
+#include "base/system/signals.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/json/json_fields.hpp"
-#include "base/json/json_values.hpp"
+#include "base/json/json_text.hpp"
 #include "base/numbers.hpp"
 
 namespace ddprun {

@@ -1,6 +1,6 @@
 #include "agent/control/worker_words.hpp"
 
-#include "base/json/json_values.hpp"
+#include "base/json/json_text.hpp"
 #include "rendezvous/messages/in_place_fields.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 

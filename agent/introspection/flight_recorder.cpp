@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/json/json_text.hpp"
-#include "base/json/json_values.hpp"
 #include "base/numbers.hpp"
 
 namespace ddprun {

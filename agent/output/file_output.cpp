@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 

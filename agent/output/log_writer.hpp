@@ -22,7 +22,7 @@
 #include "base/asio.hpp"
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 

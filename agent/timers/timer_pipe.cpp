@@ -13,8 +13,8 @@
 
 #include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/system/fresh_id.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/fresh_names.hpp"
+#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 

@@ -1,7 +1,6 @@
 #include "agent/workers/recorded_error.hpp"
 
 #include "base/json/json_text.hpp"
-#include "base/json/json_values.hpp"
 
 namespace ddprun {
 

@@ -15,7 +15,7 @@
 #include "base/process/child_process.hpp"
 #include "base/process/spawn_pool.hpp"
 #include "base/result.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 

@@ -1,5 +1,6 @@
 #include "base/json/json_text.hpp"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -41,6 +42,61 @@ Result<std::string> strict_json_text(const nlohmann::json& value) try {
   return value.dump();
 } catch (const nlohmann::json::type_error& e) {
   return invalid(e.what());
+}
+
+using nlohmann::json;
+
+const json* member(const json& object, std::string_view name) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(name);
+  return found == object.end() ? nullptr : &*found;
+}
+
+const json* member(const json* object, std::string_view name) {
+  return object == nullptr ? nullptr : member(*object, name);
+}
+
+std::vector<std::pair<std::string_view, const json*>> members(const json* object) {
+  std::vector<std::pair<std::string_view, const json*>> all;
+  if (!is_object(object)) return all;
+  for (const auto& [name, value] : object->get_ref<const json::object_t&>())
+    all.emplace_back(name, &value);
+  return all;
+}
+
+std::optional<std::vector<const json*>> entries(const json* list) {
+  if (list == nullptr || !list->is_array()) return std::nullopt;
+  std::vector<const json*> all;
+  for (const json& each : *list) all.push_back(&each);
+  return all;
+}
+
+bool is_object(const json* value) { return value != nullptr && value->is_object(); }
+
+const std::string* text_in(const json* value) {
+  return value == nullptr ? nullptr : value->get_ptr<const std::string*>();
+}
+
+std::optional<bool> bool_in(const json* value) {
+  if (value == nullptr || !value->is_boolean()) return std::nullopt;
+  return value->get<bool>();
+}
+
+std::optional<double> number_in(const json* value) {
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  return value->get<double>();
+}
+
+std::optional<std::int64_t> integer_in(const json* value) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  if (value == nullptr || !value->is_number_integer()) return std::nullopt;
+  if (value->is_number_unsigned() && value->get<std::uint64_t>() > kMost) return std::nullopt;
+  return value->get<std::int64_t>();
+}
+
+std::string text_at(const json* object, std::string_view name) {
+  const std::string* text = text_in(member(object, name));
+  return text == nullptr ? std::string{} : *text;
 }
 
 }  // namespace ddprun

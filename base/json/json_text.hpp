@@ -2,16 +2,20 @@
 // each unit which calls them compiles again, 50 kB at a time: only this room calls them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 
 namespace ddprun {
 
-/// Values that were read. With json_values.hpp they can be looked at by units that include nothing
+/// Values that were read. The functions below look at them, for units that include nothing
 /// of nlohmann/json but its forward declarations, which saves 1.5 s of compilation for each.
 class ParsedJson {
  public:
@@ -39,5 +43,32 @@ std::string json_text(const nlohmann::ordered_json& value, JsonStyle style = Jso
 
 /// Writes JSON in one line. Errors: kInvalid, when a text in it is no UTF-8.
 Result<std::string> strict_json_text(const nlohmann::json& value);
+
+// What is in values of JSON that were read, for units that include only the forward declarations of
+// nlohmann/json. nullptr and nullopt say that there is none of that kind; they may be asked
+// further.
+
+/// A member of an object.
+const nlohmann::json* member(const nlohmann::json* object, std::string_view name);
+const nlohmann::json* member(const nlohmann::json& object, std::string_view name);
+
+/// The members of an object, by their names.
+std::vector<std::pair<std::string_view, const nlohmann::json*>> members(
+    const nlohmann::json* object);
+
+/// The entries of a list; nullopt where it is none.
+std::optional<std::vector<const nlohmann::json*>> entries(const nlohmann::json* list);
+
+bool is_object(const nlohmann::json* value);
+
+/// A text, as long as the value lives.
+const std::string* text_in(const nlohmann::json* value);
+std::optional<bool> bool_in(const nlohmann::json* value);
+std::optional<double> number_in(const nlohmann::json* value);
+/// A number without a fraction, if 64 bits hold it.
+std::optional<std::int64_t> integer_in(const nlohmann::json* value);
+
+/// The text of a member; "": it has none.
+std::string text_at(const nlohmann::json* object, std::string_view name);
 
 }  // namespace ddprun

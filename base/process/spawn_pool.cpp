@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/system/no_signals.hpp"
+#include "base/system/signals.hpp"
 
 namespace ddprun {
 

@@ -12,7 +12,7 @@
 
 #include "base/coroutines.hpp"
 #include "base/gated_log.hpp"
-#include "base/system/own_user_door.hpp"
+#include "base/system/peer_users.hpp"
 
 namespace ddprun {
 

@@ -11,7 +11,7 @@
 #include "base/asio.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 

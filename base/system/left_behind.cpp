@@ -1,10 +1,17 @@
 #include "base/system/left_behind.hpp"
 
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include "base/system/no_signals.hpp"
+#include "base/log.hpp"
+#include "base/number_text.hpp"
+#include "base/system/signals.hpp"
 
 namespace ddprun {
 
@@ -16,6 +23,95 @@ Result<void> start_left_behind(std::function<void()> work) {
   } catch (const std::system_error& refused) {
     return Error{Error::Kind::kUnavailable, refused.what()};
   }
+}
+
+namespace {
+
+/// An idle thread stays this long for the next task: to start a thread takes longer than many
+/// tasks.
+constexpr std::chrono::seconds kLinger{1};
+
+}  // namespace
+
+/// The thread, which is there as long as something is to be done, holds it, too. While it does
+/// something, no lock is held.
+class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
+ public:
+  explicit Work(std::size_t tasks_max) : tasks_max_{tasks_max} {}
+
+  Result<void> add(std::function<void()> task) {
+    const std::lock_guard lock{mutex_};
+    if (tasks_.size() >= tasks_max_)
+      return Error{Error::Kind::kUnavailable, "it does not answer, and much waits for it"};
+    tasks_.push_back(std::move(task));
+    under_way_ = true;
+    if (std::exchange(has_thread_, true)) {
+      added_.notify_one();
+      return {};
+    }
+    auto started = start_left_behind([held = shared_from_this()] { held->run(); });
+    if (started) return {};
+    has_thread_ = under_way_ = false;
+    tasks_.clear();
+    return started.error();
+  }
+
+  bool done_within(std::chrono::milliseconds at_most) {
+    std::unique_lock lock{mutex_};
+    return done_.wait_for(lock, at_most, [this] { return !under_way_; });
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock{mutex_};
+    const auto is_there = [this] { return !tasks_.empty(); };
+    while (added_.wait_for(lock, kLinger, is_there)) {
+      do_all(lock);
+      under_way_ = false;
+      done_.notify_all();
+    }
+    has_thread_ = false;
+  }
+
+  void do_all(std::unique_lock<std::mutex>& lock) {
+    while (!tasks_.empty()) {
+      auto task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      perform(task);
+      task = nullptr;  // all is done only when nothing of it is held any more
+      lock.lock();
+    }
+  }
+
+  static void perform(const std::function<void()>& task) try {
+    task();
+  } catch (const std::exception& failure) {
+    log::debug("what may wait for ever has failed: {}", failure.what());
+  }
+
+  const std::size_t tasks_max_;
+  std::mutex mutex_;
+  std::condition_variable added_, done_;
+  std::deque<std::function<void()>> tasks_;
+  bool under_way_ = false;   // something is to be done
+  bool has_thread_ = false;  // to do it, or that lingers
+};
+
+LeftBehindQueue::LeftBehindQueue(std::size_t tasks_max)
+    : work_{std::make_shared<Work>(tasks_max)} {}
+
+Result<void> LeftBehindQueue::add(std::function<void()> task) {
+  return work_->add(std::move(task));
+}
+
+bool LeftBehindQueue::done_within(std::chrono::milliseconds at_most) {
+  return work_->done_within(at_most);
+}
+
+Error LeftBehindQueue::no_answer(std::chrono::milliseconds at_most) {
+  return {Error::Kind::kTimeout,
+          "no answer within " + seconds_text(at_most) + ": is its disk or its server there?"};
 }
 
 }  // namespace ddprun

@@ -1,7 +1,12 @@
-// A thread for what may wait for ever, such as a disk or a name server.
+// Threads for what may wait for ever, such as a disk or a name server.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/result.hpp"
 
@@ -11,5 +16,40 @@ namespace ddprun {
 /// process that it is in: so all that it touches has to belong to `work`. Errors: kUnavailable,
 /// where the user's limit of processes allows no more (RLIMIT_NPROC).
 Result<void> start_left_behind(std::function<void()> work);
+
+/// LeftBehindQueue: a thread that does one thing after the other, each of which may wait for ever,
+/// as for a folder whose disk or server is gone. Nobody waits for it, neither does the end of the
+/// process.
+class LeftBehindQueue {
+ public:
+  /// At most `tasks_max` tasks wait.
+  explicit LeftBehindQueue(std::size_t tasks_max);
+
+  /// Does `task` behind all that were added before. It may outlive all else, so all that it touches
+  /// has to belong to it; an exception ends it alone. Errors: kUnavailable, where too many wait, or
+  /// the system allows no further thread: then none of those that wait is done.
+  Result<void> add(std::function<void()> task);
+
+  /// Waits until all is done, but no longer than that. Returns whether it is: then what the tasks
+  /// have written can be read.
+  bool done_within(std::chrono::milliseconds at_most);
+
+  /// What `work` returns, which owns all that it uses. Errors: those of it and of add(), and
+  /// kTimeout where it returns nothing within that time.
+  template <typename T>
+  Result<T> answer_within(std::chrono::milliseconds at_most, std::function<Result<T>()> work) {
+    const auto answer = std::make_shared<std::optional<Result<T>>>();
+    const auto added = add([answer, work = std::move(work)] { answer->emplace(work()); });
+    if (!added) return added.error();
+    if (!done_within(at_most) || !*answer) return no_answer(at_most);
+    return std::move(**answer);
+  }
+
+ private:
+  static Error no_answer(std::chrono::milliseconds at_most);
+
+  class Work;
+  std::shared_ptr<Work> work_;
+};
 
 }  // namespace ddprun

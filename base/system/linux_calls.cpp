@@ -12,7 +12,7 @@
 #include <system_error>
 #include <thread>
 
-#include "base/system/no_signals.hpp"
+#include "base/system/signals.hpp"
 
 namespace ddprun {
 

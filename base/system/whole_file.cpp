@@ -14,7 +14,7 @@
 #include <system_error>
 
 #include "base/descriptor.hpp"
-#include "base/system/fresh_id.hpp"
+#include "base/system/fresh_names.hpp"
 
 namespace ddprun {
 

@@ -21,7 +21,7 @@
 #include "base/process/process_tree.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/endpoint_text.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 #include "base/system/whole_file.hpp"
 #include "launcher/commands/secret_folder.hpp"
 #include "launcher/nodes/folder_memory.hpp"

@@ -8,7 +8,7 @@
 
 #include "agent/output/console.hpp"
 #include "base/log.hpp"
-#include "base/system/fresh_id.hpp"
+#include "base/system/fresh_names.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/bench_findings.hpp"
 #include "launcher/doctor/bench_node.hpp"

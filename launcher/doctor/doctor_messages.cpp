@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json/json_fields.hpp"
-#include "base/json/json_values.hpp"
+#include "base/json/json_text.hpp"
 #include "base/match.hpp"
 #include "launcher/doctor/bench/measurements_json.hpp"
 #include "launcher/doctor/reading_json.hpp"

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "base/json/json_text.hpp"
-#include "base/json/json_values.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "launcher/environments/slurm_hosts.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/json/json_fields.hpp"
-#include "base/json/json_values.hpp"
+#include "base/json/json_text.hpp"
 #include "base/match.hpp"
 #include "base/text.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "base/coroutines.hpp"
 #include "base/json/json_text.hpp"
-#include "base/json/json_values.hpp"
 #include "base/numbers.hpp"
 #include "base/system/own_process.hpp"
 #include "base/text.hpp"

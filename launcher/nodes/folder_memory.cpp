@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 #include "launcher/nodes/node_folder.hpp"
 
 namespace ddprun {

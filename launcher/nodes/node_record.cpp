@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/json/json_fields.hpp"
-#include "base/json/json_values.hpp"
+#include "base/json/json_text.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/verdict_fields.hpp"
 

@@ -1,7 +1,7 @@
 #include "launcher/record/run_record.hpp"
 
 #include "base/json/json_fields.hpp"
-#include "base/json/json_values.hpp"
+#include "base/json/json_text.hpp"
 
 namespace ddprun {
 

@@ -12,7 +12,7 @@
 
 #include "base/asio.hpp"
 #include "base/result.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 #include "launcher/record/run_record.hpp"
 
 namespace ddprun {

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "base/system/passed_signals.hpp"
+#include "base/system/signals.hpp"
 
 namespace ddprun {
 

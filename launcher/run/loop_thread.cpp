@@ -3,7 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <exception>
 
-#include "base/system/no_signals.hpp"
+#include "base/system/signals.hpp"
 
 namespace ddprun {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/system/fresh_token.hpp"
+#include "base/system/fresh_names.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/resolve.hpp"
 

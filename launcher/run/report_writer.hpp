@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agent/reports/job_report.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 

@@ -19,7 +19,7 @@
 #include "agent/workers/worker_plan.hpp"
 #include "base/asio.hpp"
 #include "base/result.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 #include "launcher/record/run_record.hpp"
 #include "launcher/run/facts_thread.hpp"
 

@@ -9,7 +9,7 @@
 #include "agent/reports/report_text.hpp"
 #include "base/log.hpp"
 #include "base/numbers.hpp"
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/verdict/causes.hpp"
 #include "rendezvous/verdict/sentences.hpp"

@@ -14,7 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/system/file_system.hpp"
-#include "base/system/fresh_id.hpp"
+#include "base/system/fresh_names.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/silence_note.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/coroutines.hpp"
 #include "base/numbers.hpp"
 #include "base/system/accept.hpp"
-#include "base/system/fresh_token.hpp"
+#include "base/system/fresh_names.hpp"
 #include "live/page/job_page.hpp"
 #include "live/page/metrics.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/json/json_fields.hpp"
-#include "base/json/json_values.hpp"
+#include "base/json/json_text.hpp"
 #include "rendezvous/messages/hang_fields.hpp"
 #include "rendezvous/messages/in_place_fields.hpp"
 #include "rendezvous/messages/message_limits.hpp"

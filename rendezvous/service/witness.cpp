@@ -8,7 +8,7 @@
 #include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/match.hpp"
-#include "base/system/fresh_id.hpp"
+#include "base/system/fresh_names.hpp"
 #include "base/system/own_process.hpp"
 #include "base/text.hpp"
 

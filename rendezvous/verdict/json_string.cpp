@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/json/json_text.hpp"
-#include "base/json/json_values.hpp"
 
 namespace ddprun {
 

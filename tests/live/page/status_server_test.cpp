@@ -7,7 +7,7 @@
 #include <boost/asio/write.hpp>
 
 #include "base/coroutines.hpp"
-#include "base/system/fresh_token.hpp"
+#include "base/system/fresh_names.hpp"
 #include "tests/support/event_loop.hpp"
 
 namespace ddprun {

@@ -1,7 +1,8 @@
-#include "base/system/fresh_id.hpp"
+#include "base/system/fresh_names.hpp"
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "tests/support/catch.hpp"
 
@@ -19,6 +20,13 @@ TEST_CASE("no fresh id comes twice") {
   std::set<std::string> ids;
   for (int i = 0; i < 1000; ++i) ids.insert(fresh_id());
   CHECK(ids.size() == 1000);
+}
+
+TEST_CASE("each token is another one, of 64 hexadecimal digits") {
+  const std::string token = fresh_token();
+  CHECK(token.size() == 64);
+  CHECK(token.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(token != fresh_token());
 }
 
 }  // namespace

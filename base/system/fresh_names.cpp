@@ -1,6 +1,8 @@
-#include "base/system/fresh_id.hpp"
+#include "base/system/fresh_names.hpp"
 
-#include "base/system/fresh_token.hpp"
+#include <array>
+
+#include "base/system/linux_calls.hpp"
 #include "base/system/whole_file.hpp"
 #include "base/text.hpp"
 
@@ -25,6 +27,19 @@ std::string id_without_proc() {
 std::string fresh_id() {
   std::string id{trimmed(text_if_any("/proc/sys/kernel/random/uuid"), "\n")};
   return id.empty() ? id_without_proc() : id;
+}
+
+std::string fresh_token() {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::array<unsigned char, 32> bytes{};
+  // Up to 256 bytes come in one piece.
+  if (random_bytes(bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return "";
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    token += kDigits[byte / 16];
+    token += kDigits[byte % 16];
+  }
+  return token;
 }
 
 }  // namespace ddprun

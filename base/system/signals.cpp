@@ -1,4 +1,4 @@
-#include "base/system/passed_signals.hpp"
+#include "base/system/signals.hpp"
 
 namespace ddprun {
 

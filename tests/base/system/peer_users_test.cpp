@@ -1,4 +1,4 @@
-#include "base/system/own_user_door.hpp"
+#include "base/system/peer_users.hpp"
 
 #include <sys/fsuid.h>
 #include <unistd.h>

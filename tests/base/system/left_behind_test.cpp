@@ -1,4 +1,4 @@
-#include "base/system/left_behind_queue.hpp"
+#include "base/system/left_behind.hpp"
 
 #include <chrono>
 #include <memory>
