@@ -15,8 +15,8 @@
 #include "base/numbers.hpp"
 #include "base/process/process_tree.hpp"
 #include "base/system/startup_pages.hpp"
-#include "rendezvous/messages/seats.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

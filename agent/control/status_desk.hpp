@@ -14,7 +14,6 @@
 
 #include "base/asio.hpp"
 #include "base/result.hpp"
-#include "rendezvous/messages/job_dump.hpp"
 #include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/messages/messages.hpp"
 

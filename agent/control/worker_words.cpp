@@ -1,8 +1,8 @@
 #include "agent/control/worker_words.hpp"
 
 #include "base/json/json_text.hpp"
-#include "rendezvous/messages/in_place_fields.hpp"
 #include "rendezvous/messages/message_limits.hpp"
+#include "rendezvous/messages/report_fields.hpp"
 
 namespace ddprun {
 

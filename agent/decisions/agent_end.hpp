@@ -8,7 +8,7 @@
 
 #include "base/failure.hpp"
 #include "rendezvous/messages/end_messages.hpp"
-#include "rendezvous/messages/worker_end.hpp"
+#include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun {
 

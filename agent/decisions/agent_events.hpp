@@ -14,8 +14,8 @@
 #include "agent/decisions/agent_end.hpp"
 #include "base/clock.hpp"
 #include "base/failure.hpp"
-#include "rendezvous/messages/leader.hpp"
 #include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 #include "rendezvous/transport/connect_plan.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/number_text.hpp"
-#include "rendezvous/messages/seats.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 #include "rendezvous/verdict/fold_ends.hpp"
 
 namespace ddprun {

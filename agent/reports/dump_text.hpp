@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rendezvous/messages/job_dump.hpp"
+#include "rendezvous/messages/job_status.hpp"
 
 namespace ddprun {
 

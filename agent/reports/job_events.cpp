@@ -6,7 +6,7 @@
 #include "agent/spec/agent_outcome.hpp"
 #include "base/json/json_text.hpp"
 #include "base/match.hpp"
-#include "rendezvous/messages/times_fields.hpp"
+#include "rendezvous/messages/report_fields.hpp"
 
 namespace ddprun {
 

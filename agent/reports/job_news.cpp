@@ -7,7 +7,7 @@
 #include "agent/reports/hang_text.hpp"
 #include "agent/reports/times_text.hpp"
 #include "base/number_text.hpp"
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

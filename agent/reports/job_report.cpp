@@ -4,8 +4,7 @@
 #include "agent/reports/report_json.hpp"
 #include "base/json/json_text.hpp"
 #include "base/numbers.hpp"
-#include "rendezvous/messages/times_fields.hpp"
-#include "rendezvous/messages/verdict_fields.hpp"
+#include "rendezvous/messages/report_fields.hpp"
 
 namespace ddprun {
 

@@ -4,8 +4,7 @@
 #include "agent/reports/changes_fields.hpp"
 #include "agent/reports/job_report.hpp"
 #include "base/numbers.hpp"
-#include "rendezvous/messages/times_fields.hpp"
-#include "rendezvous/messages/verdict_fields.hpp"
+#include "rendezvous/messages/report_fields.hpp"
 #include "rendezvous/verdict/crash.hpp"
 
 namespace ddprun {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "rendezvous/messages/hang_report.hpp"
-#include "rendezvous/messages/worker_end.hpp"
+#include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun::report_json {
 

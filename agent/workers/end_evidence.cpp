@@ -9,7 +9,7 @@
 #include "agent/workers/error_file.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

@@ -12,7 +12,7 @@
 #include "base/log.hpp"
 #include "base/process/process_facts.hpp"
 #include "base/process/process_tree.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 
 #include "agent/spec/template_text.hpp"
 #include "base/numbers.hpp"
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

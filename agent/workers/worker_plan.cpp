@@ -12,7 +12,7 @@
 #include "agent/timers/timer_book.hpp"
 #include "base/failure.hpp"
 #include "ddprun/worker_env.hpp"
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 #include "worker_sdk/contract/heartbeat_slot.hpp"
 #include "worker_sdk/contract/visible_devices.hpp"
 

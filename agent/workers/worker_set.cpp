@@ -16,8 +16,8 @@
 #include "base/process/process_tree.hpp"
 #include "base/system/linux_calls.hpp"
 #include "ddprun/worker_env.hpp"
-#include "rendezvous/messages/seats.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "launcher/live/job_texts.hpp"
-#include "rendezvous/messages/restart_policy.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/rounds/node_history.hpp"
 
 namespace ddprun {

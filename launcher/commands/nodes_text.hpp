@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "launcher/nodes/node_record.hpp"
-#include "rendezvous/messages/node_policy.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/system/whole_file.hpp"
-#include "rendezvous/messages/node_policy.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 

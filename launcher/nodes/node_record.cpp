@@ -7,7 +7,7 @@
 #include "base/json/json_fields.hpp"
 #include "base/json/json_text.hpp"
 #include "rendezvous/messages/message_limits.hpp"
-#include "rendezvous/messages/verdict_fields.hpp"
+#include "rendezvous/messages/report_fields.hpp"
 
 namespace ddprun {
 

@@ -9,7 +9,7 @@
 #include "base/log.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/open_status_page.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 

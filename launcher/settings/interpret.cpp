@@ -17,7 +17,6 @@
 #include "launcher/settings/values.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/messages/message_limits.hpp"
-#include "rendezvous/messages/node_policy.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 
 #include "base/result.hpp"
 #include "launcher/settings/arguments.hpp"
-#include "rendezvous/messages/restart_policy.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 

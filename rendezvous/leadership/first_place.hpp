@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "rendezvous/messages/leader.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun {
 

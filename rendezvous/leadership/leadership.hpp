@@ -23,8 +23,8 @@
 #include "rendezvous/leadership/leadership_rules.hpp"
 #include "rendezvous/leadership/round_recovery.hpp"
 #include "rendezvous/leadership/voter_table.hpp"
-#include "rendezvous/messages/leader.hpp"
 #include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun {
 

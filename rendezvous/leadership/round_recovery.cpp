@@ -1,7 +1,7 @@
 #include "rendezvous/leadership/round_recovery.hpp"
 
 #include "base/endpoint.hpp"
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

@@ -8,11 +8,8 @@
 
 #include "base/json/json_fields.hpp"
 #include "base/json/json_text.hpp"
-#include "rendezvous/messages/hang_fields.hpp"
-#include "rendezvous/messages/in_place_fields.hpp"
 #include "rendezvous/messages/message_limits.hpp"
-#include "rendezvous/messages/times_fields.hpp"
-#include "rendezvous/messages/verdict_fields.hpp"
+#include "rendezvous/messages/report_fields.hpp"
 
 namespace ddprun {
 

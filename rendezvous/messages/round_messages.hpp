@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "base/failure.hpp"
+#include "base/numbers.hpp"
 #include "rendezvous/messages/in_place_messages.hpp"
+#include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/messages/voter_state.hpp"
-#include "rendezvous/messages/worker_end.hpp"
 
 namespace ddprun {
 
@@ -120,5 +121,19 @@ struct StopRound {
   bool last = false;     // the job ends, and no round follows
   bool operator==(const StopRound&) const = default;
 };
+
+/// The local ranks that a list such as StartRound's `vacant` names, of a node with that many
+/// workers.
+RankList seats_in(const std::string& list, int workers);
+
+/// How many of the node's workers are in a round in which these seats are vacant.
+int workers_in(const std::string& vacant, int workers);
+
+/// The rank of the node's worker. That of one which starts beside the round is not its own: it is a
+/// number that no worker in the round has.
+int rank_of(const StartRound& round, int local_rank);
+
+/// The worker of the node that has this rank; -1: none has.
+int local_rank_of(const StartRound& round, int workers, int rank);
 
 }  // namespace ddprun

@@ -1,8 +1,4 @@
-// What a voter of a job knows: an agent, or a witness. Its Join carries it, and possible successors
-// of a lost coordinator decide by it: docs/internals/succession.md.
-//
-// The words are those of Paxos and Raft. A round is a configuration: the nodes that vote. It is
-// proposed when it begins, and committed when all its voters know of it.
+// Whose orders a node obeys, and what a voter of a job knows.
 #pragma once
 
 #include <compare>
@@ -11,6 +7,19 @@
 #include <string>
 
 namespace ddprun {
+
+/// The last coordinator that is known to have begun a round.
+struct Leader {
+  std::int64_t epoch = 0;        // 0: none is known
+  std::string coordinator = {};  // HOST:PORT; "": it was lost, and the next one is looked for
+  bool operator==(const Leader&) const = default;
+};
+
+// What a voter of a job knows: an agent, or a witness. Its Join carries it, and possible successors
+// of a lost coordinator decide by it: docs/internals/succession.md.
+//
+// The words are those of Paxos and Raft. A round is a configuration: the nodes that vote. It is
+// proposed when it begins, and committed when all its voters know of it.
 
 /// The most bytes that a list of ranks in a VoterState has; a longer one is left out.
 inline constexpr std::size_t kRankListBytesMax = 512;

@@ -5,7 +5,7 @@
 
 #include "base/match.hpp"
 #include "base/number_text.hpp"
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 #include "rendezvous/rounds/agreement.hpp"
 #include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/round_nodes.hpp"

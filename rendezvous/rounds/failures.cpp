@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/rounds/observers.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
 #include "rendezvous/verdict/sentences.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 

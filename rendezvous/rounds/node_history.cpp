@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/number_text.hpp"
-#include "rendezvous/messages/restart_policy.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "rendezvous/messages/node_policy.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/rounds/roster.hpp"
 

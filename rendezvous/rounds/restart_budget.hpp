@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "rendezvous/messages/restart_policy.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 #include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/rank_assignment.hpp"
 #include "rendezvous/rounds/round_nodes.hpp"

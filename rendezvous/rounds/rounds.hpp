@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "rendezvous/leadership/leadership.hpp"
-#include "rendezvous/messages/job_dump.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_status.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/cut.hpp"

@@ -3,7 +3,6 @@
 
 #include <optional>
 
-#include "rendezvous/messages/job_dump.hpp"
 #include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/rounds/roster.hpp"

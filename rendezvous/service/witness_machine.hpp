@@ -20,8 +20,8 @@
 
 #include "base/clock.hpp"
 #include "rendezvous/leadership/follower.hpp"
-#include "rendezvous/messages/leader.hpp"
 #include "rendezvous/messages/messages.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun {
 

@@ -5,7 +5,6 @@
 
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/verdict.hpp"
-#include "rendezvous/messages/worker_end.hpp"
 
 namespace ddprun {
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "rendezvous/messages/worker_end.hpp"
+#include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rendezvous/messages/worker_end.hpp"
+#include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun {
 

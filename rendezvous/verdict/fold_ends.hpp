@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "rendezvous/messages/worker_end.hpp"
+#include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun {
 

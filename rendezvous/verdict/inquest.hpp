@@ -19,7 +19,6 @@
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/round_messages.hpp"
 #include "rendezvous/messages/verdict.hpp"
-#include "rendezvous/messages/worker_end.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "rendezvous/messages/worker_end.hpp"
+#include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/verdict/stream_end.hpp"
 
 namespace ddprun {

@@ -18,7 +18,7 @@
 #include "base/clock.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/inspect_messages.hpp"
-#include "rendezvous/messages/job_dump.hpp"
+#include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/watch/fold_answers.hpp"
 #include "rendezvous/watch/progress_book.hpp"

@@ -11,7 +11,7 @@
 #include "agent/introspection/worker_finding.hpp"
 #include "agent/reports/dump_text.hpp"
 #include "agent/reports/hang_text.hpp"
-#include "rendezvous/messages/job_dump.hpp"
+#include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/watch/round_dump.hpp"
 #include "tests/fuzz/require.hpp"

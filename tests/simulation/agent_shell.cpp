@@ -9,7 +9,7 @@
 #include "base/match.hpp"
 #include "rendezvous/etcd/election_words.hpp"
 #include "rendezvous/leadership/standby.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "tests/simulation/coordinator_shell.hpp"
 #include "tests/simulation/node.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
 #include "tests/simulation/agent_shell.hpp"
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <variant>
 
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 #include "tests/simulation/cluster.hpp"
 
 namespace ddprun::simulation {

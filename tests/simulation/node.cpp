@@ -4,7 +4,7 @@
 
 #include "base/match.hpp"
 #include "rendezvous/etcd/election_words.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun::simulation {
 

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "agent/decisions/self_check.hpp"
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "tests/simulation/cluster.hpp"
 #include "tests/simulation/invariants.hpp"
 

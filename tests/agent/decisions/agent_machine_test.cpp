@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "tests/agent/decisions/agent_fixture.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 // What the agent does with workers that stay while members of the job change.
 #include <csignal>
 
-#include "rendezvous/messages/stop_times.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "tests/agent/decisions/two_workers.hpp"
 #include "tests/support/catch.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "rendezvous/messages/node_policy.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "rendezvous/messages/restart_policy.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,11 @@
 #include <utility>
 
 namespace ddprun {
+
+std::string strikes_text(const NodePolicy& policy) {
+  if (policy.strikes == 0) return "0";
+  return std::to_string(policy.strikes) + "/" + span_text(policy.window_ms);
+}
 
 std::string span_text(std::int64_t ms) {
   constexpr auto kUnits = std::to_array<std::pair<std::int64_t, char>>(

@@ -1,4 +1,4 @@
-#include "rendezvous/messages/seats.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 #include "tests/support/catch.hpp"
 

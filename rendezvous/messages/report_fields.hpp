@@ -1,14 +1,94 @@
-// The tables of WorkerFailure, WorkerEnd and Verdict and their parts, to write or read them as
-// JSON.
+// The tables of structs that messages share with reports, statuses or workers, to write or read
+// them as JSON.
 #pragma once
 
 #include <utility>
 
-#include "rendezvous/messages/hang_fields.hpp"
+#include "base/json/json_fields.hpp"
+#include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/in_place_messages.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
+#include "rendezvous/messages/job_times.hpp"
 #include "rendezvous/messages/verdict.hpp"
+#include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun::fields {
+
+// The tables of the times of a job, to write or read them as JSON.
+
+constexpr TextLimit kRestartReason{300};
+
+// clang-format off
+template <> inline constexpr auto kFields<RestartTimes> = table(
+    field<&RestartTimes::round>("round"), field<&RestartTimes::from_round>("from_round"),
+    text<&RestartTimes::reason>("reason", kRestartReason),
+    field<&RestartTimes::in_place>("in_place"),
+    may_miss(field<&RestartTimes::awaits_step>("awaits_step")),  // older reports lack it
+    if_any(field<&RestartTimes::first_step_seen>("first_step_seen")),
+    if_any(field<&RestartTimes::nobody_lost>("nobody_lost")),
+    if_known(field<&RestartTimes::detected_ms>("detected_ms")),
+    if_known(field<&RestartTimes::stopped_ms>("stopped_ms")),
+    if_known(field<&RestartTimes::sealed_ms>("sealed_ms")),
+    if_known(field<&RestartTimes::started_ms>("started_ms")),
+    if_known(field<&RestartTimes::first_step_ms>("first_step_ms")));
+template <> inline constexpr auto kFields<Goodput> = table(
+    field<&Goodput::wall_s>("wall_s"), field<&Goodput::training_s>("training_s"),
+    field<&Goodput::restarts_s>("restarts_s"), field<&Goodput::restarts>("restarts"),
+    if_known(field<&Goodput::lost_steps>("lost_steps")), field<&Goodput::lost_s>("lost_s"),
+    if_known(field<&Goodput::goodput_percent>("goodput_percent")),
+    if_known(field<&Goodput::startup_s>("startup_s")),
+    may_miss(field<&Goodput::changes>("changes")),
+    if_any(field<&Goodput::lost_at_least>("lost_at_least")));
+// clang-format on
+
+// The tables of HangReport and its parts, to write or read them as JSON.
+
+constexpr TextLimit kHangSentence{1024};
+constexpr TextLimit kHangName{64};
+constexpr TextLimit kRanks{512};  // a list of ranks
+constexpr TextLimit kStack{3000};
+
+// clang-format off
+template <> inline constexpr auto kNames<HeldUp> = std::to_array<Named>({
+    {HeldUp::kNo, "no"}, {HeldUp::kFailed, "failed"},
+    {HeldUp::kGaveUp, "gave_up"}, {HeldUp::kEnded, "ended"},
+    {HeldUp::kStopped, "stopped"}, {HeldUp::kInKernel, "in_kernel"},
+    {HeldUp::kKeepsLock, "keeps_lock"}});
+template <> inline constexpr auto kFields<StackGroup> = table(
+    text<&StackGroup::ranks>("ranks", kRanks), field<&StackGroup::held_up>("held_up"),
+    text<&StackGroup::doing>("doing", kRanks),
+    text<&StackGroup::stack>("stack", kStack), text<&StackGroup::operation>("operation", kHangName),
+    text<&StackGroup::group>("group", kHangName), field<&StackGroup::sequence>("sequence"),
+    text<&StackGroup::shapes>("shapes", kHangName));
+using HangKind = HangReport::Kind;
+template <> inline constexpr auto kNames<HangKind> = std::to_array<Named>({
+    {HangKind::kMissing, "missing"}, {HangKind::kDeadlock, "deadlock"},
+    {HangKind::kNoProgress, "no_progress"}});
+template <> inline constexpr auto kFields<HangReport> = table(
+    field<&HangReport::kind>("kind"), text<&HangReport::sentence>("sentence", kHangSentence),
+    text<&HangReport::operation>("operation", kHangName),
+    text<&HangReport::group>("group", kHangName), field<&HangReport::sequence>("sequence"),
+    text<&HangReport::missing_ranks>("missing_ranks", kRanks),
+    text<&HangReport::waiting_ranks>("waiting_ranks", kRanks),
+    field<&HangReport::silent_ms>("silent_ms"),
+    list<&HangReport::stacks>("stacks", kStackGroupsMax));
+// clang-format on
+
+// clang-format off
+template <> inline constexpr auto kFields<ParkedWorkers> = table(
+    text<&ParkedWorkers::local_ranks>("local_ranks", TextLimit{kRankListBytesMax}),
+    field<&ParkedWorkers::world_size>("world_size"));
+template <> inline constexpr auto kFields<WorkersStay> = message("workers_stay",
+    field<&WorkersStay::round>("round"), field<&WorkersStay::stay>("stay"));
+template <> inline constexpr auto kFields<Prepared> = message("prepared");
+template <> inline constexpr auto kFields<Holding> = message("holding",
+    field<&Holding::round>("round"), field<&Holding::step>("step"));
+template <> inline constexpr auto kFields<LeaveAfter> = message("leave_after",
+    field<&LeaveAfter::round>("round"), field<&LeaveAfter::step>("step"));
+// clang-format on
+
+// The tables of WorkerFailure, WorkerEnd and Verdict and their parts, to write or read them as
+// JSON.
 
 constexpr TextLimit kFaultText{600};  // for an exception: a name, a path, the first lines
 constexpr TextLimit kFaultStack{900};
