@@ -8,7 +8,7 @@
 #include "base/number_text.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/messages/round_messages.hpp"
-#include "rendezvous/verdict/fold_ends.hpp"
+#include "rendezvous/verdict/causes.hpp"
 
 namespace ddprun {
 

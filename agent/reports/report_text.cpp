@@ -10,7 +10,7 @@
 #include "agent/reports/times_text.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "rendezvous/verdict/sentences.hpp"
+#include "rendezvous/verdict/causes.hpp"
 
 namespace ddprun {
 

@@ -12,7 +12,6 @@
 #include "base/system/left_behind.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/verdict/causes.hpp"
-#include "rendezvous/verdict/sentences.hpp"
 
 namespace ddprun {
 

@@ -5,8 +5,8 @@
 #include "base/numbers.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/rounds/observers.hpp"
+#include "rendezvous/verdict/causes.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
-#include "rendezvous/verdict/sentences.hpp"
 
 namespace ddprun {
 

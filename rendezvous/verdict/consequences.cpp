@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "rendezvous/verdict/lower_case.hpp"
+#include "rendezvous/verdict/text_lines.hpp"
 
 namespace ddprun {
 

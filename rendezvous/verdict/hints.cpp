@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/verdict/lower_case.hpp"
+#include "rendezvous/verdict/text_lines.hpp"
 
 namespace ddprun {
 

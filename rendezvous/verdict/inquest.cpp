@@ -6,9 +6,7 @@
 
 #include "base/numbers.hpp"
 #include "rendezvous/verdict/causes.hpp"
-#include "rendezvous/verdict/fold_ends.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
-#include "rendezvous/verdict/sentences.hpp"
 
 namespace ddprun {
 

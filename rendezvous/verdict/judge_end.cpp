@@ -12,7 +12,6 @@
 #include "rendezvous/verdict/consequences.hpp"
 #include "rendezvous/verdict/find_crash.hpp"
 #include "rendezvous/verdict/hints.hpp"
-#include "rendezvous/verdict/lower_case.hpp"
 #include "rendezvous/verdict/text_lines.hpp"
 
 namespace ddprun {

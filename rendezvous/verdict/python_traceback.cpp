@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "rendezvous/verdict/rich_traceback.hpp"
+#include "rendezvous/verdict/wrapped_traceback.hpp"
 
 namespace ddprun {
 

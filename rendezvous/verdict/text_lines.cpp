@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "base/text.hpp"
-#include "rendezvous/verdict/json_string.hpp"
+#include "rendezvous/verdict/wrapped_traceback.hpp"
 
 namespace ddprun {
 

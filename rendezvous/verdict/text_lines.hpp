@@ -1,6 +1,8 @@
 // The output of a worker as lines that a parser can look at. Pure.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
@@ -41,5 +43,36 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> part
 /// Whether ddprun, torch and the libraries below it write such a line also when all is well, or
 /// behind any failure: it says nothing about how a program ended.
 bool is_noise(std::string_view line);
+
+// Texts without the difference of capital and small letters, for tables of patterns.
+
+inline std::string lower_case(std::string_view text) {
+  std::string out{text};
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// Whether `text` has all parts of `pattern`, which are separated by '*', in their order.
+inline bool matches(std::string_view text, std::string_view pattern) {
+  while (!pattern.empty()) {
+    const std::string_view part = pattern.substr(0, pattern.find('*'));
+    const std::size_t found = text.find(part);
+    if (found == std::string_view::npos) return false;
+    text.remove_prefix(found + part.size());
+    pattern.remove_prefix(std::min(part.size() + 1, pattern.size()));
+  }
+  return true;
+}
+
+/// Whether `text` matches one of the patterns, which are separated by '|'.
+inline bool matches_one(std::string_view text, std::string_view patterns) {
+  for (;;) {
+    const std::size_t end = patterns.find('|');
+    if (matches(text, patterns.substr(0, end))) return true;
+    if (end == std::string_view::npos) return false;
+    patterns.remove_prefix(end + 1);
+  }
+}
 
 }  // namespace ddprun

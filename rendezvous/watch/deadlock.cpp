@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "rendezvous/watch/fold_answers.hpp"
+#include "rendezvous/watch/inspection.hpp"
 
 namespace ddprun {
 

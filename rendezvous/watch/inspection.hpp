@@ -1,10 +1,12 @@
-// Inspection: what the nodes answer when they are asked what their workers do, put together into
-// one report of a hang.
+// What the nodes answer when they are asked what their workers do, put together into one report.
+// Pure.
 #pragma once
 
 #include <set>
+#include <string>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/inspect_messages.hpp"
 #include "rendezvous/messages/message_limits.hpp"
@@ -12,6 +14,24 @@
 
 namespace ddprun {
 
+/// What many nodes answer about their workers, put together: workers that do the same are in one
+/// group.
+struct FoldedStacks {
+  StackGroup group;
+  RankList ranks;
+  bool missing = false;
+};
+
+/// Workers in the same state become one group. Those with a rank of `missing` come first, then
+/// small groups, because these are the exceptions.
+std::vector<FoldedStacks> fold_answers(const std::vector<StackGroup>& answers,
+                                       const RankList& missing);
+
+/// "rank 1", "ranks 0-3".
+std::string named(const RankList& ranks);
+
+/// Inspection: what the nodes answer when they are asked what their workers do, put together into
+/// one report of a hang.
 class Inspection {
  public:
   /// Number `number`, in which all of `nodes` are asked because of `why`.

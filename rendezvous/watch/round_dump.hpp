@@ -20,7 +20,7 @@
 #include "rendezvous/messages/inspect_messages.hpp"
 #include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/messages/message_limits.hpp"
-#include "rendezvous/watch/fold_answers.hpp"
+#include "rendezvous/watch/inspection.hpp"
 #include "rendezvous/watch/progress_book.hpp"
 
 namespace ddprun {

@@ -1,5 +1,5 @@
 #include "rendezvous/verdict/find_crash.hpp"
-#include "rendezvous/verdict/json_string.hpp"
+#include "rendezvous/verdict/wrapped_traceback.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
