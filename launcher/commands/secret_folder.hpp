@@ -14,7 +14,7 @@
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/result.hpp"
-#include "rendezvous/transport/job_key.hpp"
+#include "rendezvous/transport/secret.hpp"
 
 namespace ddprun {
 

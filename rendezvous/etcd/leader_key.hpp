@@ -1,19 +1,39 @@
-// LeaderKey: the key `coordinator` of a job, as the process sees it that has written it. It knows
-// under which lease the key lies, when that is to be renewed, and until when nobody else
-// coordinates the job. Pure.
-//
-// A lease alone tells little: somebody who knows this process to be dead may have the key. So after
-// each renewal the key has to be seen before anything counts on it.
+// The leader's key in etcd and its lease, as the process sees them that has written the key.
+// Pure.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
 #include "base/clock.hpp"
-#include "rendezvous/etcd/etcd_lease.hpp"
+#include "rendezvous/leadership/lease_times.hpp"
 
 namespace ddprun {
 
+/// A lease of etcd's, as this process knows it.
+struct EtcdLease {
+  std::int64_t id = 0;  // 0: there is none
+  std::chrono::milliseconds ttl{};
+  TimePoint sent;  // when the last request that has been answered asked for it or renewed it
+
+  /// Until when its holder may count on it, and on no more than `time` of it.
+  TimePoint used_until(std::chrono::milliseconds time) const {
+    return sent + kEtcdLeaseUsed.of(time);
+  }
+};
+
+/// etcd gives leases of whole seconds.
+inline std::chrono::seconds whole_seconds(std::chrono::milliseconds time) {
+  return std::max(std::chrono::ceil<std::chrono::seconds>(time), std::chrono::seconds{1});
+}
+
+/// LeaderKey: the key `coordinator` of a job, as the process sees it that has written it. It knows
+/// under which lease the key lies, when that is to be renewed, and until when nobody else
+/// coordinates the job.
+///
+/// A lease alone tells little: somebody who knows this process to be dead may have the key. So
+/// after each renewal the key has to be seen before anything counts on it.
 class LeaderKey {
  public:
   explicit LeaderKey(std::chrono::milliseconds heartbeat_timeout)

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "rendezvous/etcd/etcd_lease.hpp"
 #include "rendezvous/etcd/etcd_requests.hpp"
+#include "rendezvous/etcd/leader_key.hpp"
 
 namespace ddprun {
 

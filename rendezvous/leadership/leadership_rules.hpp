@@ -1,4 +1,5 @@
-// LeadershipRules: how it is decided who coordinates a job. Pure.
+// How it is decided who coordinates a job, and what a node's process is there for meanwhile.
+// Pure.
 #pragma once
 
 #include <chrono>
@@ -9,6 +10,7 @@
 
 namespace ddprun {
 
+/// LeadershipRules: how it is decided who coordinates a job.
 struct LeadershipRules {
   enum class Kind {
     kAlone,    // nobody can follow this coordinator: the job's one node is in its process
@@ -36,6 +38,21 @@ struct LeadershipRules {
 /// Whether another agent may follow a coordinator of that kind.
 constexpr bool can_be_followed(LeadershipRules::Kind kind) {
   return kind == LeadershipRules::Kind::kElected || kind == LeadershipRules::Kind::kEtcd;
+}
+
+/// Standby: what the process of a node is there for while another one coordinates the job.
+enum class Standby {
+  kNotAtAll,    // nobody looks for it
+  kShowsLife,   // it listens at any port: a `ddprun server` finds that the process is alive
+  kMaySucceed,  // it may succeed the coordinator: it listens at the port that others know if that
+                // is free, and else at one that they learn
+};
+
+/// How a node stands by in a job of that kind. `served`: a `ddprun server` may coordinate it.
+constexpr Standby standby_of(LeadershipRules::Kind kind, bool served) {
+  if (can_be_followed(kind)) return Standby::kMaySucceed;
+  const bool is_looked_for = served || kind == LeadershipRules::Kind::kServer;
+  return is_looked_for ? Standby::kShowsLife : Standby::kNotAtAll;
 }
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-// Membership decides who may take part in a job, and who is taken for lost. Pure.
+// Decides who may take part in a job: who goes by the same, and who is taken for lost. Pure.
 #pragma once
 
 #include <chrono>
@@ -6,10 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/messages/membership_messages.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
 namespace ddprun {
+
+/// Returns the rules of a job whose first node is the one that joins.
+CoordinatorRules rules_of(const Join& join);
+
+/// Returns a sentence that names the first option in which the node differs from the job, with both
+/// values; nullopt when all agree that have to.
+std::optional<std::string> difference(const CoordinatorRules& rules, const Join& join);
 
 /// This many spares may wait beyond the number of nodes of a round: all nodes of a job may be
 /// replaced at the same time, and some may come back before their dead agents are noticed.

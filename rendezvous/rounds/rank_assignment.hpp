@@ -1,12 +1,16 @@
 // Decides who gets a place in the next round, and which rank. Pure.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
 namespace ddprun {
+
+/// Whether `a` comes before `b` when runs of digits count as numbers and leading zeros do not.
+bool naturally_before(std::string_view a, std::string_view b);
 
 /// Chooses at most MAX of the ready nodes: first those of the round before, then by arrival. Those
 /// that are about to go come last. Those that still wait for their workers are left out while there

@@ -13,7 +13,7 @@
 #include "base/system/accept.hpp"
 #include "base/system/own_process.hpp"
 #include "base/text.hpp"
-#include "rendezvous/rounds/agreement.hpp"
+#include "rendezvous/rounds/membership.hpp"
 #include "rendezvous/store/store_protocol.hpp"
 
 namespace ddprun {

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "rendezvous/store/store_budget.hpp"
 #include "rendezvous/store/store_key.hpp"
+#include "rendezvous/store/store_limits.hpp"
 #include "rendezvous/store/store_table.hpp"
 #include "rendezvous/store/store_waits.hpp"
 

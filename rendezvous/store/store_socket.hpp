@@ -4,7 +4,6 @@
 
 #include "rendezvous/store/store_connection.hpp"
 #include "rendezvous/transport/edge_poll.hpp"
-#include "rendezvous/transport/edge_socket.hpp"
 
 namespace ddprun {
 

@@ -13,8 +13,8 @@
 #include <unordered_map>
 
 #include "base/result.hpp"
-#include "rendezvous/store/store_budget.hpp"
 #include "rendezvous/store/store_key.hpp"
+#include "rendezvous/store/store_limits.hpp"
 
 namespace ddprun {
 

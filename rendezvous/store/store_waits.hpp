@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "rendezvous/store/store_budget.hpp"
 #include "rendezvous/store/store_key.hpp"
+#include "rendezvous/store/store_limits.hpp"
 
 namespace ddprun {
 

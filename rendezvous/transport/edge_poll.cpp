@@ -1,5 +1,13 @@
 #include "rendezvous/transport/edge_poll.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 namespace ddprun {
 
 bool EdgePoll::watch(int socket, std::uint64_t tag) {
@@ -30,6 +38,47 @@ std::span<const epoll_event> EdgePoll::take(std::span<epoll_event> events) {
 void EdgePoll::cancel() {
   boost::system::error_code ignored;  // nothing to cancel
   if (set_.is_open()) set_.cancel(ignored);
+}
+
+namespace {
+
+bool try_again_later(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+
+}  // namespace
+
+EdgeSocket::EdgeSocket(int socket) : socket_{socket} {
+  const int on = 1;  // where this fails the socket is broken, and the first read will say so
+  ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+EdgeSocket::~EdgeSocket() { ::close(socket_); }
+
+void EdgeSocket::notice(std::uint32_t events) {
+  constexpr std::uint32_t kEnd = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+  hung_up_ = hung_up_ || (events & kEnd) != 0;
+  readable_ = readable_ || (events & (EPOLLIN | kEnd)) != 0;
+  writable_ = writable_ || (events & (EPOLLOUT | kEnd)) != 0;
+}
+
+std::size_t EdgeSocket::receive(std::span<char> buffer) {
+  const ssize_t got = ::recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (got <= 0) {
+    readable_ = got < 0 && errno == EINTR;
+    gone_ = got == 0 || !(readable_ || try_again_later(errno));
+    return 0;
+  }
+  const auto bytes = static_cast<std::size_t>(got);
+  // A short read has emptied the socket, and what comes later is a new event (epoll(7)).
+  if (bytes < buffer.size() && !hung_up_) readable_ = false;
+  return bytes;
+}
+
+std::size_t EdgeSocket::send(std::string_view bytes) {
+  const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0) return static_cast<std::size_t>(sent);
+  writable_ = errno == EINTR;
+  gone_ = gone_ || !(writable_ || try_again_later(errno));
+  return 0;
 }
 
 }  // namespace ddprun

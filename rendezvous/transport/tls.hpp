@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "rendezvous/transport/job_key.hpp"
+#include "rendezvous/transport/secret.hpp"
 
 struct ssl_ctx_st;  // OpenSSL's SSL_CTX, SSL and BIO, whose headers stay in tls.cpp
 struct ssl_st;

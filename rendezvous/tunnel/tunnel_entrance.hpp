@@ -19,7 +19,6 @@
 #include "base/gated_log.hpp"
 #include "rendezvous/transport/channel.hpp"
 #include "rendezvous/transport/edge_poll.hpp"
-#include "rendezvous/transport/edge_socket.hpp"
 #include "rendezvous/tunnel/tunnel_outbox.hpp"
 #include "rendezvous/tunnel/tunnel_window.hpp"
 

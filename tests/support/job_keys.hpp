@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rendezvous/transport/job_key.hpp"
+#include "rendezvous/transport/secret.hpp"
 
 namespace ddprun {
 

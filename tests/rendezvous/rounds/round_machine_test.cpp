@@ -1,7 +1,7 @@
 #include <csignal>
 
 #include "rendezvous/rounds/coordinator_machine.hpp"
-#include "rendezvous/rounds/natural_order.hpp"
+#include "rendezvous/rounds/rank_assignment.hpp"
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 
 namespace ddprun {

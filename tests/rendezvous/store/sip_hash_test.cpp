@@ -1,7 +1,6 @@
-#include "rendezvous/store/sip_hash.hpp"
-
 #include <string>
 
+#include "rendezvous/store/store_key.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace ddprun;

@@ -1,5 +1,4 @@
-#include "rendezvous/store/store_inbox.hpp"
-
+#include "rendezvous/store/store_session.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

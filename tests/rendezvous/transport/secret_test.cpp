@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "rendezvous/transport/fresh_secret.hpp"
-#include "rendezvous/transport/job_key.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -1,4 +1,4 @@
-#include "rendezvous/leadership/standby.hpp"
+#include "rendezvous/leadership/leadership_rules.hpp"
 
 #include <vector>
 
