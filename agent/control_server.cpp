@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "agent/output/log_reader.hpp"
-#include "agent/reports/dump_text.hpp"
+#include "agent/output/log_file.hpp"
+#include "agent/reports/hang_text.hpp"
 #include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/numbers.hpp"

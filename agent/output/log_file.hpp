@@ -1,7 +1,8 @@
-// LogFile: a file that a worker's output is appended to. It may be rotated: `stdout.log` is written
-// to, `stdout.log.1` came before it, `stdout.log.2` before that.
+// LogFile: a file that a worker's output is appended to; LogReader reads one that is still being
+// written.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -13,6 +14,8 @@
 
 namespace ddprun {
 
+/// LogFile: a file that a worker's output is appended to. It may be rotated: `stdout.log` is
+/// written to, `stdout.log.1` came before it, `stdout.log.2` before that.
 class LogFile {
  public:
   /// Takes a sentence about what went wrong.
@@ -45,6 +48,24 @@ class LogFile {
   LogRotation rotation_;
   Tell tell_;
   bool failed_ = false;
+};
+
+/// LogReader reads a log that is still being written: its end, and then what follows.
+class LogReader {
+ public:
+  /// Begins at a line, at most `tail_bytes` before the end of `file`. The file may come later.
+  LogReader(std::filesystem::path file, std::size_t tail_bytes);
+
+  /// Returns what is there beyond what was read, at most `bytes_max`; "": nothing at the moment. A
+  /// file that has become shorter is another one, as after a rotation: it is read from its
+  /// beginning.
+  std::string read(std::size_t bytes_max);
+
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  std::filesystem::path file_;
+  std::size_t offset_ = 0;
 };
 
 }  // namespace ddprun

@@ -10,10 +10,8 @@
 #include <vector>
 
 #include "agent/output/console.hpp"
-#include "agent/output/crash_tail.hpp"
 #include "agent/output/folded_output.hpp"
-#include "agent/output/line_buffer.hpp"
-#include "agent/output/line_stamper.hpp"
+#include "agent/output/line_text.hpp"
 #include "agent/output/log_writer.hpp"
 #include "agent/output/output_feed.hpp"
 #include "agent/output/output_tail.hpp"

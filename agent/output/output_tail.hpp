@@ -1,13 +1,20 @@
-// OutputTail: the last lines of a stream, in bounded memory, for the failure report. Pure.
+// The last that a worker wrote, in bounded memory: for the failure report, and to find out what
+// it ended with. Pure.
 #pragma once
 
+#include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "rendezvous/verdict/stream_end.hpp"
+
 namespace ddprun {
 
+/// OutputTail: the last lines of a stream, in bounded memory, for the failure report.
 class OutputTail {
  public:
   static constexpr std::size_t kLinesMax = 20;
@@ -23,6 +30,47 @@ class OutputTail {
  private:
   std::deque<std::string> finished_;
   std::string current_;
+};
+
+/// CrashTail: the last that a worker wrote to a stream, in bounded memory, and when the beginnings
+/// of tracebacks and the like came. What they mean is for rendezvous/verdict.
+///
+/// The time matters: Python needs some 100 ms from the traceback to the end of its process, and
+/// others fail meanwhile because of it.
+class CrashTail {
+ public:
+  static constexpr std::size_t kBytesMax = 32 * 1024;
+  /// The beginning of the last traceback stays, this many bytes of it, however long the message of
+  /// its exception is: the type of the exception stands before the message.
+  static constexpr std::size_t kHeadBytesMax = 8 * 1024;
+  static constexpr std::size_t kMarksMax = 64;
+
+  /// Takes more of the stream, which has come at `now`.
+  void append(std::string_view bytes, TimePoint now);
+
+  StreamEnd end() const;
+
+ private:
+  /// The beginning of the last crash, as far as it is no longer in text_.
+  struct Head {
+    std::size_t at = 0;  // in the whole stream
+    TimePoint came;
+    std::string text;
+  };
+
+  void append_piece(std::string_view bytes, TimePoint now);
+  void note_marks(std::size_t from, TimePoint now);
+  void note_opening(std::size_t from, TimePoint now);
+  void drop(std::size_t count);
+
+  struct Mark {
+    std::size_t at = 0;  // in the whole stream
+    TimePoint came;
+  };
+  std::string text_;
+  std::size_t dropped_ = 0;  // bytes of the stream that were before text_
+  std::deque<Mark> marks_;
+  std::optional<Head> last_;  // the last crash; its text is what was dropped from text_
 };
 
 }  // namespace ddprun

@@ -3,7 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "agent/reports/report_json.hpp"
+#include "base/json/json_text.hpp"
+#include "base/number_text.hpp"
+#include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "rendezvous/verdict/crash.hpp"
 
 namespace ddprun {
@@ -44,6 +50,109 @@ std::vector<std::string> hang_lines(const HangReport& report) {
   if (shown < report.stacks.size())
     lines.push_back(fmt::format("  and {} other stacks", report.stacks.size() - shown));
   return lines;
+}
+
+namespace {
+
+using report_json::Json;
+
+std::string what_is_dumped(const JobDump& dump, const std::string& job) {
+  const std::string name = "job " + job + ": ";
+  if (dump.world_size == 0) return name + "no workers run, " + dump.why;
+  std::string text =
+      fmt::format("{}round {}, {} on {}, looked at for {} ms", name, dump.round,
+                  counted(dump.world_size, "worker"), counted(dump.nodes, "node"), dump.took_ms);
+  return dump.why.empty() ? text : text + "; " + dump.why;
+}
+
+/// "gloo:all_reduce, number 12 of group 0 (default_pg)".
+std::string operation_text(const DumpWait& wait) {
+  std::string text = wait.operation;
+  if (wait.sequence > 0) text += fmt::format(", number {}", wait.sequence);
+  if (!wait.group.empty()) text += (wait.sequence > 0 ? " of group " : " in group ") + wait.group;
+  return text;
+}
+
+std::string wait_line(const DumpWait& wait) {
+  const std::string waiting =
+      ranks_text(wait.waiting_ranks) + (are_many(wait.waiting_ranks) ? " wait" : " waits");
+  if (wait.missing_ranks.empty())
+    return fmt::format("{} in {}, and nobody is missing", waiting, operation_text(wait));
+  return fmt::format("{} in {}, which {} {} not reached", waiting, operation_text(wait),
+                     ranks_text(wait.missing_ranks), are_many(wait.missing_ranks) ? "have" : "has");
+}
+
+class DumpLines {
+ public:
+  /// What peers and workers have written gets no chance to be an order to the terminal.
+  void add(const std::string& line) { text_ += plain_line(line) + "\n"; }
+  void end_paragraph() {
+    if (!text_.ends_with("\n\n")) text_ += "\n";
+  }
+  std::string take() {
+    while (text_.ends_with("\n\n")) text_.pop_back();
+    return std::move(text_);
+  }
+
+ private:
+  std::string text_;
+};
+
+Json wait_json(const DumpWait& wait) {
+  Json out{{"operation", wait.operation}};
+  report_json::put(out, "group", wait.group);
+  if (wait.sequence > 0) out["sequence"] = wait.sequence;
+  report_json::put_ranks(out, "waiting_ranks", wait.waiting_ranks);
+  report_json::put_ranks(out, "missing_ranks", wait.missing_ranks);
+  return out;
+}
+
+Json unheard_json(const DumpUnheard& unheard) {
+  Json out{{"node", unheard.node}};
+  report_json::put_ranks(out, "ranks", unheard.ranks);
+  out["reason"] = unheard.reason;
+  return out;
+}
+
+Json head_json(const JobDump& dump, const std::string& job) {
+  Json out{{"schema", kDumpSchema}, {"job", job}, {"state", dump.state}};
+  report_json::put(out, "why", dump.why);
+  out["round"] = dump.round;
+  out["attempt"] = dump.attempt;
+  out["world_size"] = dump.world_size;
+  out["nodes"] = dump.nodes;
+  out["took_ms"] = dump.took_ms;
+  return out;
+}
+
+}  // namespace
+
+std::string dump_text(const JobDump& dump, const std::string& job) {
+  DumpLines lines;
+  lines.add(what_is_dumped(dump, job));
+  if (dump.hang) lines.add("the workers hang: " + dump.hang->sentence);
+  for (const DumpWait& wait : dump.waits) lines.add(wait_line(wait));
+  lines.end_paragraph();
+  for (const StackGroup& group : dump.stacks) {
+    lines.add(fmt::format("[{}] {}", group.ranks, group.doing));
+    for (const Frame& frame : parse_stack_text(group.stack)) lines.add("    " + frame_text(frame));
+  }
+  if (dump.stacks_left_out > 0)
+    lines.add(fmt::format("and {}", counted(dump.stacks_left_out, "other stack")));
+  for (const DumpUnheard& each : dump.unheard)
+    lines.add(fmt::format("[{}] unknown, on {}: {}", each.ranks, each.node, each.reason));
+  return lines.take();
+}
+
+std::string dump_json(const JobDump& dump, const std::string& job) {
+  Json out = head_json(dump, job);
+  if (dump.hang) out["hang"] = report_json::of_hang(*dump.hang);
+  for (const DumpWait& wait : dump.waits) out["waits"].push_back(wait_json(wait));
+  for (const StackGroup& group : dump.stacks)
+    out["stacks"].push_back(report_json::of_stack(group.ranks, group.doing, group.stack));
+  if (dump.stacks_left_out > 0) out["stacks_left_out"] = dump.stacks_left_out;
+  for (const DumpUnheard& each : dump.unheard) out["unheard"].push_back(unheard_json(each));
+  return json_text(out, JsonStyle::kIndented) + "\n";
 }
 
 }  // namespace ddprun

@@ -3,16 +3,34 @@
 // decides nothing of the job.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "agent/reports/wait_note.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/clock.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
 #include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
+
+/// WaitNote: the note to the user while a job waits for its nodes, and how often it comes.
+class WaitNote {
+ public:
+  /// A wait this short needs no word.
+  static constexpr std::chrono::seconds kSilence{3};
+  static constexpr std::chrono::seconds kInterval{30};
+
+  /// The line to print now, if it is time for one: after kSilence, when the number of nodes
+  /// changes, and every kInterval. `place` is where others join, as HOST:PORT; "": not told.
+  std::optional<std::string> next(const Waiting& waiting, const std::string& place, TimePoint now);
+
+ private:
+  std::optional<TimePoint> since_;
+  std::optional<TimePoint> said_;
+  int nodes_ = 0;
+};
 
 struct NewsLine {
   enum class Level { kInfo, kWarning };

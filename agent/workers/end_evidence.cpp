@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "agent/reports/failure_texts.hpp"
-#include "agent/workers/error_file.hpp"
+#include "agent/workers/round_folder.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "rendezvous/messages/round_messages.hpp"

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "agent/workers/nursery_protocol.hpp"
-#include "agent/workers/nursery_turns.hpp"
 #include "base/process/child_process.hpp"
 #include "base/process/spawn_pool.hpp"
 

@@ -46,7 +46,7 @@ struct Join {
   bool operator==(const Join&) const = default;
 };
 /// A heartbeat. The coordinator answers it with another, or with Waiting. The two tell how far the
-/// clocks are apart (agent/decisions/clock_offset.hpp).
+/// clocks are apart (agent/decisions/contact.hpp).
 struct Beat {
   std::int64_t clock_us = 0;  // the sender's, as it is sent; 0: it does not tell
   std::int64_t echo_us = 0;   // the last `clock_us` that was heard of the other side; 0: none was

@@ -9,7 +9,6 @@
 #include "agent/introspection/native_stack.hpp"
 #include "agent/introspection/python_stack.hpp"
 #include "agent/introspection/worker_finding.hpp"
-#include "agent/reports/dump_text.hpp"
 #include "agent/reports/hang_text.hpp"
 #include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/messages/messages.hpp"

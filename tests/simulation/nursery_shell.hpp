@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/workers/nursery_turns.hpp"
+#include "agent/workers/nursery_protocol.hpp"
 #include "tests/simulation/fork_server.hpp"
 #include "tests/simulation/world.hpp"
 

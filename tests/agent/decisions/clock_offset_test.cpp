@@ -1,5 +1,4 @@
-#include "agent/decisions/clock_offset.hpp"
-
+#include "agent/decisions/contact.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

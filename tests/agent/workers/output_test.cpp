@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "agent/workers/error_file.hpp"
 #include "agent/workers/oom.hpp"
 #include "agent/workers/output_plan.hpp"
 #include "agent/workers/recorded_error.hpp"
+#include "agent/workers/round_folder.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
