@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/number_text.hpp"
-#include "launcher/doctor/bench/median.hpp"
+#include "launcher/doctor/bench/measurements.hpp"
 #include "launcher/doctor/bench_findings.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
-#include "launcher/doctor/node_findings.hpp"
+#include "launcher/doctor/finding.hpp"
 
 namespace ddprun {
 

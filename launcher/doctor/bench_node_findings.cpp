@@ -9,9 +9,9 @@
 
 #include "base/number_text.hpp"
 #include "base/numbers.hpp"
-#include "launcher/doctor/bench/median.hpp"
+#include "launcher/doctor/bench/measurements.hpp"
 #include "launcher/doctor/bench_findings.hpp"
-#include "launcher/doctor/node_findings.hpp"
+#include "launcher/doctor/finding.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,7 @@
 
 #include "base/numbers.hpp"
 #include "launcher/doctor/checks.hpp"
-#include "launcher/doctor/node_findings.hpp"
+#include "launcher/doctor/finding.hpp"
 #include "launcher/settings/foreign_script.hpp"
 
 namespace ddprun {

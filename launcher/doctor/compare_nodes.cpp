@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/number_text.hpp"
-#include "launcher/doctor/node_findings.hpp"
+#include "launcher/doctor/finding.hpp"
 
 namespace ddprun {
 

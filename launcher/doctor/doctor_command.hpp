@@ -1,4 +1,5 @@
-// `ddprun doctor`: says before a job what would make it fail.
+// `ddprun doctor`: says before a job what would make it fail, and between rounds whether a node
+// is fit.
 #pragma once
 
 #include <string>
@@ -8,6 +9,11 @@
 #include "launcher/run/stage.hpp"
 
 namespace ddprun {
+
+/// Looks at the node once, and prints what to_lines() makes of it. The first of its words is
+/// kFitnessWord. Returns 0. Errors: kInvalid for
+/// words that make no sense. To be called while there is one thread.
+Result<int> look_at_fitness(const std::vector<std::string>& words, const Stage& stage);
 
 /// Carries out the command. Returns 0, or 1 when a check has failed. Errors: kInvalid for words
 /// that make no sense.

@@ -13,7 +13,7 @@
 #include "base/text_table.hpp"
 #include "launcher/doctor/bench/measurements_json.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
-#include "launcher/doctor/node_findings.hpp"
+#include "launcher/doctor/finding.hpp"
 #include "launcher/doctor/reading_json.hpp"
 
 namespace ddprun {

@@ -1,18 +1,31 @@
-// The launcher's side of `ddprun doctor --hosts`.
+// The launcher's side of `ddprun doctor --hosts`, with and without --bench.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "launcher/doctor/bench/measurements.hpp"
+#include "launcher/doctor/chosen_hosts.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/finding.hpp"
-#include "launcher/doctor/host_commands.hpp"
+#include "launcher/doctor/host_talks.hpp"
 #include "launcher/doctor/reading.hpp"
 #include "launcher/hosts/host_list.hpp"
 
 namespace ddprun {
+
+/// A host that has been examined.
+struct BenchHost {
+  std::size_t talk = 0;  // its place in the talks
+  std::string node;      // its name in the report
+  std::string address;   // where the others reach it
+};
+
+/// Measures all hosts, each machine's one after the other, and then the links in rounds. What looks
+/// slow is measured once more, and the better figure counts.
+Measurements measure_hosts(HostTalks& talks, const std::vector<BenchHost>& hosts);
 
 struct HostsExamination {
   std::vector<NodeReading> readings;  // one for each host that was reached

@@ -1,4 +1,5 @@
-// Which address of a node its ranks will use. Pure.
+// Which addresses of a node its ranks will use, and by which the other nodes are to try it.
+// Pure.
 #pragma once
 
 #include <optional>
@@ -6,10 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/reading.hpp"
 
 namespace ddprun {
 
+/// Which address of a node its ranks will use.
 struct ChosenAddress {
   std::string interface;
   std::string address;
@@ -44,5 +47,9 @@ std::vector<std::string> parts_of_list(std::string_view list);
 
 /// Whether it is 127.x.x.x or ::1.
 bool is_loopback_text(const std::string& address);
+
+/// Returns the address that ssh has reached, and those that Gloo, NCCL and IPv6 would use where
+/// they are others.
+std::vector<Peer> ways_to(const Examined& node);
 
 }  // namespace ddprun

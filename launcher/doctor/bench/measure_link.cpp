@@ -17,7 +17,7 @@
 #include "base/coroutines.hpp"
 #include "base/numbers.hpp"
 #include "launcher/doctor/bench/link_ends.hpp"
-#include "launcher/doctor/bench/median.hpp"
+#include "launcher/doctor/bench/measurements.hpp"
 
 namespace ddprun {
 

@@ -1,6 +1,7 @@
 // What `ddprun doctor --bench` has measured, as plain data. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,6 +9,14 @@
 #include <vector>
 
 namespace ddprun {
+
+/// Returns the median, and of two in the middle the larger one; 0 when there is none.
+inline double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
 
 /// How long one CPU needs for a piece of work that is the same everywhere, in its best try.
 struct CpuSpeed {

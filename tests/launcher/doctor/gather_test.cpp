@@ -15,7 +15,6 @@
 #include "launcher/doctor/kernel_files.hpp"
 #include "launcher/doctor/link_probe.hpp"
 #include "launcher/doctor/name_probe.hpp"
-#include "launcher/doctor/peer_names.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 

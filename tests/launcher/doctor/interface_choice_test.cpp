@@ -1,6 +1,5 @@
 #include "launcher/doctor/interface_choice.hpp"
 
-#include "launcher/doctor/peer_ways.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

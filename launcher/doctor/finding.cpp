@@ -1,4 +1,4 @@
-#include "launcher/doctor/node_findings.hpp"
+#include "launcher/doctor/finding.hpp"
 
 #include <fmt/format.h>
 
