@@ -15,8 +15,7 @@
 #include "launcher/doctor/doctor_command.hpp"
 #include "launcher/hosts/host_agent.hpp"
 #include "launcher/live/live_commands.hpp"
-#include "launcher/live/top_command.hpp"
-#include "launcher/settings/closest_word.hpp"
+#include "launcher/settings/words.hpp"
 #include "launcher/topology/topo_command.hpp"
 
 namespace ddprun {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "launcher/environments/cluster_env.hpp"
-#include "launcher/environments/slurm_hosts.hpp"
+#include "launcher/environments/host_lists.hpp"
 #include "launcher/environments/variables.hpp"
 
 namespace ddprun {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
-#include "launcher/environments/slurm_hosts.hpp"
+#include "launcher/environments/host_lists.hpp"
 #include "launcher/environments/starters.hpp"
 #include "launcher/environments/variables.hpp"
 #include "launcher/settings/gpus.hpp"

@@ -1,4 +1,4 @@
-// Reads the lists of hosts that schedulers other than Slurm give to a job. Pure.
+// Reads the lists of hosts that schedulers give to a job. Pure.
 #pragma once
 
 #include <string>
@@ -38,5 +38,15 @@ Result<HostNames> hosts_in_flux_resources(std::string_view text);
 /// https://jobset.sigs.k8s.io/docs/concepts, "Network"). The domain is in the pod's own line of
 /// /etc/hosts, `hosts_file`, if the pod has a subdomain. Errors: kInvalid.
 Result<std::string> first_pod(std::string_view host_name, int index, std::string_view hosts_file);
+
+// Writes out Slurm's lists of hosts, "n[001-003,7],gpu-a[1-2]-ib0", as `scontrol show hostnames`
+// does (https://slurm.schedmd.com/scontrol.html, "hostnames").
+
+/// No machine has more hosts. A longer list is refused, because it could take all memory.
+inline constexpr std::size_t kSlurmHostsMax = 65'536;
+
+/// Returns the names in the list's order, with numbers padded as they are in the list. Errors:
+/// kInvalid.
+Result<std::vector<std::string>> expand_slurm_hosts(std::string_view list);
 
 }  // namespace ddprun

@@ -20,10 +20,10 @@
 #include "base/process/child_process.hpp"
 #include "base/process/spawn_pool.hpp"
 #include "base/system/own_process.hpp"
-#include "launcher/settings/find_program.hpp"
 #include "launcher/settings/job_secret.hpp"
-#include "launcher/settings/shell_words.hpp"
+#include "launcher/settings/program_files.hpp"
 #include "launcher/settings/values.hpp"
+#include "launcher/settings/words.hpp"
 #include "rendezvous/transport/fresh_secret.hpp"
 
 namespace ddprun {

@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "agent/spec/launch_spec.hpp"
+#include "launcher/settings/arguments.hpp"
 #include "launcher/settings/help_text.hpp"
-#include "launcher/settings/misplaced_options.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/program.hpp"
 #include "launcher/settings/rdzv_conf.hpp"
 #include "launcher/settings/restart_options.hpp"
-#include "launcher/settings/shell_words.hpp"
 #include "launcher/settings/values.hpp"
+#include "launcher/settings/words.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {

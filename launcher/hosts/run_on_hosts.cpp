@@ -29,7 +29,7 @@
 #include "launcher/run/report_writer.hpp"
 #include "launcher/run/run_report.hpp"
 #include "launcher/run/signal_hold.hpp"
-#include "launcher/settings/find_program.hpp"
+#include "launcher/settings/program_files.hpp"
 #include "rendezvous/transport/fresh_secret.hpp"
 
 namespace ddprun {

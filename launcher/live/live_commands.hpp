@@ -24,4 +24,8 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage);
 /// `ddprun stop JOB`
 Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage);
 
+/// Carries out `ddprun top [JOB]`: on a terminal it fills the screen, until q, Ctrl-C or the end of
+/// the job; elsewhere it writes one status after the other. Returns and errors as run_status().
+Result<int> run_top(const std::vector<std::string>& words, const Stage& stage);
+
 }  // namespace ddprun

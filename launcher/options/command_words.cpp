@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "launcher/settings/closest_word.hpp"
 #include "launcher/settings/options.hpp"
+#include "launcher/settings/words.hpp"
 
 namespace ddprun {
 

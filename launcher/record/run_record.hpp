@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/reports/changes.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -57,5 +58,12 @@ RunRecord as_read(const RunRecord& record);
 
 /// to_json() never has more bytes.
 extern const std::size_t kRunRecordBytesMax;
+
+/// What differs, with what a user has most likely changed first. What one of the two does not know
+/// is not compared. Of more than kChangesMax changes the last ones are left out.
+std::vector<Change> changes_between(const RunRecord& before, const RunRecord& now);
+
+/// Adds the time of the good run to what differs. Both are compared as files have them.
+SinceGoodRun since_good_run(const RunRecord& good, const RunRecord& now);
 
 }  // namespace ddprun

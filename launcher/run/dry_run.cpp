@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/numbers.hpp"
-#include "launcher/settings/shell_words.hpp"
+#include "launcher/settings/words.hpp"
 
 namespace ddprun {
 

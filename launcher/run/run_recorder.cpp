@@ -8,7 +8,7 @@
 #include "base/log.hpp"
 #include "launcher/record/gather_run_record.hpp"
 #include "launcher/record/record_folder.hpp"
-#include "launcher/record/run_changes.hpp"
+#include "launcher/record/run_record.hpp"
 
 namespace ddprun {
 

@@ -47,4 +47,8 @@ struct Arguments {
 Result<Arguments> parse_arguments(const std::vector<std::string>& words,
                                   const EnvironmentLookup& environment);
 
+/// Returns a sentence on those options behind the script that were surely meant for ddprun; "":
+/// there are none. An option that ddprun has as well is the script's own.
+std::string misplaced_options(const Arguments& arguments);
+
 }  // namespace ddprun

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "launcher/settings/arguments.hpp"
 #include "launcher/settings/gpus.hpp"
-#include "launcher/settings/misplaced_options.hpp"
 #include "launcher/settings/options.hpp"
 #include "launcher/settings/program.hpp"
 #include "launcher/settings/rdzv_conf.hpp"

@@ -37,9 +37,9 @@ struct Surroundings {
   std::function<int()> online_cpus;                            // how many the machine has
   std::function<int()> gpus;                                   // how many GPUs workers would see
   std::function<bool(const std::string& path)> has_file;       // whether there is such a file
-  std::function<FileEnds(const std::string& path)> file_ends;  // file_ends.hpp
+  std::function<FileEnds(const std::string& path)> file_ends;  // program_files.hpp
   std::function<std::vector<std::string>(const std::string& folder)> names_in;  // sysfs_files.hpp
-  std::function<Result<std::string>(const std::string& name)> find_program;     // find_program.hpp
+  std::function<Result<std::string>(const std::string& name)> find_program;     // program_files.hpp
   ReadSecret read_secret;                                                       // secret_file.hpp
   std::function<std::string()> host_name;  // this machine's, without a domain or with it
   /// The text of a whole file. Errors: those of read_text(), with its name.

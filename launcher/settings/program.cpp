@@ -4,9 +4,9 @@
 #include <iterator>
 #include <utility>
 
-#include "launcher/settings/closest_word.hpp"
 #include "launcher/settings/help_text.hpp"
 #include "launcher/settings/values.hpp"
+#include "launcher/settings/words.hpp"
 
 namespace ddprun {
 

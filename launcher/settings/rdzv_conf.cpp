@@ -12,8 +12,8 @@
 
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "launcher/settings/closest_word.hpp"
 #include "launcher/settings/values.hpp"
+#include "launcher/settings/words.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {

@@ -12,9 +12,8 @@
 #include "base/system/own_process.hpp"
 #include "base/system/silence_note.hpp"
 #include "base/system/whole_file.hpp"
-#include "launcher/settings/file_ends.hpp"
-#include "launcher/settings/find_program.hpp"
 #include "launcher/settings/gpus.hpp"
+#include "launcher/settings/program_files.hpp"
 #include "launcher/settings/secret_file.hpp"
 
 namespace ddprun {

@@ -5,7 +5,7 @@
 
 #include "base/json/json_text.hpp"
 #include "base/numbers.hpp"
-#include "launcher/topology/nearness.hpp"
+#include "launcher/topology/machine.hpp"
 
 namespace ddprun {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/process/asked_child.hpp"
-#include "launcher/topology/driver_facts_text.hpp"
+#include "launcher/topology/driver_facts.hpp"
 
 namespace ddprun {
 

@@ -15,10 +15,9 @@
 #include "launcher/run/terminal.hpp"
 #include "launcher/settings/gpus.hpp"
 #include "launcher/settings/values.hpp"
-#include "launcher/topology/machine_drawing.hpp"
 #include "launcher/topology/machine_files.hpp"
 #include "launcher/topology/machine_json.hpp"
-#include "launcher/topology/machine_tables.hpp"
+#include "launcher/topology/machine_text.hpp"
 #include "launcher/topology/nvml.hpp"
 
 namespace ddprun {

@@ -2,9 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/topology/driver_facts_text.hpp"
-#include "launcher/topology/machine_drawing.hpp"
-#include "launcher/topology/machine_tables.hpp"
+#include "launcher/topology/driver_facts.hpp"
+#include "launcher/topology/machine_text.hpp"
 #include "tests/fuzz/require.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -5,7 +5,6 @@
 
 #include "agent/reports/report_text.hpp"
 #include "launcher/record/hidden_secrets.hpp"
-#include "launcher/record/run_changes.hpp"
 #include "launcher/record/run_record.hpp"
 #include "launcher/record/version_texts.hpp"
 #include "tests/fuzz/require.hpp"

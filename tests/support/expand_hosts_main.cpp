@@ -1,7 +1,7 @@
 // Prints the hosts of a Slurm list, one a line, as `scontrol show hostnames` does.
 #include <cstdio>
 
-#include "launcher/environments/slurm_hosts.hpp"
+#include "launcher/environments/host_lists.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "launcher/topology/nearness.hpp"
+#include "launcher/topology/machine.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -1,10 +1,9 @@
 #include <fstream>
 
-#include "launcher/topology/driver_facts_text.hpp"
-#include "launcher/topology/machine_drawing.hpp"
+#include "launcher/topology/driver_facts.hpp"
+#include "launcher/topology/machine.hpp"
 #include "launcher/topology/machine_files.hpp"
-#include "launcher/topology/machine_tables.hpp"
-#include "launcher/topology/nearness.hpp"
+#include "launcher/topology/machine_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 

@@ -1,5 +1,4 @@
-// The tables that `ddprun topo` prints. Pure. No line is longer than the style's columns, but for a
-// terminal too narrow for a name.
+// What `ddprun topo` prints: a tree of the machine, and tables. Pure.
 #pragma once
 
 #include <string>
@@ -10,6 +9,8 @@
 
 namespace ddprun {
 
+/// How the texts look. No line is longer than the style's columns, but for a terminal too narrow for
+/// a name.
 struct TopoStyle {
   bool color = false;
   int columns = 80;
@@ -27,5 +28,9 @@ std::string distance_table(const Machine& machine, const TopoStyle& style);
 
 /// Where workers are put.
 std::string worker_table(const std::vector<WorkerPlace>& places, const TopoStyle& style);
+
+/// A NUMA node stands below its socket, unless it is part of several. A device stands below its
+/// NUMA node, and below those PCI bridges that part it from another device of that node.
+std::string machine_tree(const Machine& machine, const TopoStyle& style);
 
 }  // namespace ddprun

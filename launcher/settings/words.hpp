@@ -1,4 +1,5 @@
-// Finds the word that somebody has meant who has mistyped it. Pure.
+// Words: which one was meant by somebody who has mistyped it, and how they are quoted for a
+// shell. Pure.
 #pragma once
 
 #include <string>
@@ -12,5 +13,10 @@ namespace ddprun {
 /// none does.
 std::string_view closest_word(std::string_view word,
                               const std::vector<std::string_view>& candidates);
+
+/// Quotes `text` where needed, so that a POSIX shell takes it for one word.
+std::string shell_word(const std::string& text);
+/// Quotes each of `words` so, and puts a blank between them.
+std::string shell_words(const std::vector<std::string>& words);
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-#include "launcher/settings/file_ends.hpp"
+#include "launcher/settings/program_files.hpp"
 
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-#include "launcher/settings/closest_word.hpp"
+#include "launcher/settings/words.hpp"
 
 #include "tests/support/catch.hpp"
 
