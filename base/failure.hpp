@@ -1,11 +1,20 @@
-// ExitStatus and WorkerFailure: how a worker ended, and what is known about one that failed.
+// How a worker ended, what is known about one that failed, and the names of signals. Pure.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ddprun {
+
+/// Returns the name of a signal of signal(7) without its "SIG", as "SEGV"; "" for a number without
+/// one.
+std::string_view signal_abbreviation(int signal);
+
+/// Returns the number of such a name, as 11 for "SEGV"; nothing when no signal is called that.
+std::optional<int> signal_of_abbreviation(std::string_view abbreviation);
 
 /// The end of a process as wait(2) tells it: an exit code, or the signal that killed it.
 struct ExitStatus {

@@ -129,7 +129,7 @@ struct AskToHold { int round; };             // the workers of that round, which
 struct AskToLeaveAfter { LeaveAfter order; };  // those that hold, which then are Parked
 struct AskToLeave { int round; };            // the workers of that round, which then are Parked
 struct KillWorkers { std::vector<int> local_ranks; };
-struct SignalWorkers { int signal; bool to_stop = true; };  // see tell_to_end(), stop_signal.hpp
+struct SignalWorkers { int signal; bool to_stop = true; };  // see tell_to_end(), stopping.hpp
 struct AskForCheckpoint { int signal; };                    // those with a handler alone
 // End and reap all that workers left behind, then TreeGone; `keep`: but those that are alive.
 // `at_once`: kill it; else it may end by itself, gets SIGTERM, and is killed by KillLeftovers.

@@ -33,8 +33,9 @@ class LineBuffer {
 /// `cut -b 31-` takes it away.
 std::string time_stamp(std::int64_t unix_time_ms);
 
-/// The time of a line is that of its first byte. A carriage return begins no line: what a progress
-/// bar draws over itself is one line, up to its '\n'. Bytes are not changed otherwise.
+/// LineStamper puts a time before each line of a stream, which is that of the line's first byte. A
+/// carriage return begins no line: what a progress bar draws over itself is one line, up to its
+/// '\n'. Bytes are not changed otherwise.
 class LineStamper {
  public:
   /// Takes more bytes, which were written at the time `stamp`, and returns them with it before each

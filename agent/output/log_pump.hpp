@@ -13,7 +13,6 @@
 #include "agent/output/folded_output.hpp"
 #include "agent/output/line_text.hpp"
 #include "agent/output/log_writer.hpp"
-#include "agent/output/output_feed.hpp"
 #include "agent/output/output_tail.hpp"
 #include "agent/output/stream_plan.hpp"
 #include "base/descriptor.hpp"

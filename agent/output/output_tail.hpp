@@ -1,5 +1,5 @@
-// The last that a worker wrote, in bounded memory: for the failure report, and to find out what
-// it ended with. Pure.
+// What a worker writes, in bounded memory: the last of it, for the failure report and to find
+// out what it ended with, and what comes from now on, for somebody who follows it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -71,6 +72,32 @@ class CrashTail {
   std::size_t dropped_ = 0;  // bytes of the stream that were before text_
   std::deque<Mark> marks_;
   std::optional<Head> last_;  // the last crash; its text is what was dropped from text_
+};
+
+/// OutputFeed: what a worker writes from now on, for somebody who follows it and is slower at
+/// times.
+class OutputFeed {
+ public:
+  static constexpr std::size_t kBytesMax = 256 * 1024;
+
+  /// Takes more. What does not fit is lost, and the reader gets a note.
+  void append(std::string_view bytes) {
+    if (bytes_.size() + bytes.size() <= kBytesMax)
+      bytes_ += bytes;
+    else
+      lost_ = true;
+  }
+
+  /// Returns what has come since the last call.
+  std::string take() {
+    std::string bytes = std::exchange(bytes_, {});
+    if (std::exchange(lost_, false)) bytes += "\n[some output is left out here]\n";
+    return bytes;
+  }
+
+ private:
+  std::string bytes_;
+  bool lost_ = false;
 };
 
 }  // namespace ddprun

@@ -7,7 +7,7 @@
 
 #include "agent/workers/output_plan.hpp"
 #include "agent/workers/round_folder.hpp"
-#include "agent/workers/stop_signal.hpp"
+#include "agent/workers/stopping.hpp"
 #include "base/clock.hpp"
 #include "base/coroutines.hpp"
 #include "base/descriptor.hpp"

@@ -26,10 +26,9 @@
 #include "agent/spec/launch_spec.hpp"
 #include "agent/timers/timer_book.hpp"
 #include "agent/workers/end_evidence.hpp"
-#include "agent/workers/leftovers.hpp"
 #include "agent/workers/nursery.hpp"
-#include "agent/workers/oom.hpp"
 #include "agent/workers/spawner.hpp"
+#include "agent/workers/stopping.hpp"
 #include "agent/workers/worker_plan.hpp"
 #include "base/asio.hpp"
 #include "base/failure.hpp"
@@ -87,7 +86,7 @@ class WorkerSet {
   void start_none(const StartRound& round, const Error& error);
 
   /// Sends a signal to the process groups of all workers that still run. `to_stop`: they end
-  /// because of it, as tell_to_end() of stop_signal.hpp says, and so does what those that have
+  /// because of it, as tell_to_end() of stopping.hpp says, and so does what those that have
   /// ended left behind; those that are only being started do not have to begin.
   void signal(int number, bool to_stop);
 
@@ -95,7 +94,7 @@ class WorkerSet {
   void kill(const std::vector<int>& local_ranks);
 
   /// Asks the workers that still run for a checkpoint, and not their children, which do not know
-  /// how to write it; see ask_for_checkpoint() of stop_signal.hpp. They end afterwards.
+  /// how to write it; see ask_for_checkpoint() of stopping.hpp. They end afterwards.
   void ask_for_checkpoint(int signal);
 
   /// Sends the signal of a timer that has expired, and says so, where the process is a worker that

@@ -5,13 +5,11 @@
 #include <system_error>
 
 #include "agent/output/console.hpp"
-#include "launcher/commands/checkpoint_command.hpp"
 #include "launcher/commands/command_line.hpp"
-#include "launcher/commands/explain_command.hpp"
+#include "launcher/commands/file_commands.hpp"
 #include "launcher/commands/nodes_command.hpp"
 #include "launcher/commands/secret_command.hpp"
 #include "launcher/commands/serve.hpp"
-#include "launcher/commands/trace_command.hpp"
 #include "launcher/doctor/doctor_command.hpp"
 #include "launcher/hosts/host_agent.hpp"
 #include "launcher/live/live_commands.hpp"

@@ -9,7 +9,7 @@
 
 #include "launcher/environments/cluster_env.hpp"
 #include "launcher/environments/host_lists.hpp"
-#include "launcher/environments/variables.hpp"
+#include "launcher/environments/starters.hpp"
 
 namespace ddprun {
 

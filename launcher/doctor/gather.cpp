@@ -29,7 +29,6 @@
 #include "base/system/own_process.hpp"
 #include "base/system/whole_file.hpp"
 #include "launcher/doctor/folder_probe.hpp"
-#include "launcher/doctor/gpu_driver.hpp"
 #include "launcher/doctor/interface_choice.hpp"
 #include "launcher/doctor/kernel_files.hpp"
 #include "launcher/doctor/name_probe.hpp"

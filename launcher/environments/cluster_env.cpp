@@ -8,7 +8,6 @@
 #include "base/numbers.hpp"
 #include "launcher/environments/host_lists.hpp"
 #include "launcher/environments/starters.hpp"
-#include "launcher/environments/variables.hpp"
 #include "launcher/settings/gpus.hpp"
 
 namespace ddprun {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -24,6 +25,21 @@
 #include "launcher/hosts/ssh_command.hpp"
 
 namespace ddprun {
+
+/// NoteFilter lets a message that every node of a job writes be shown once.
+class NoteFilter {
+ public:
+  /// Whether `text`, which `host` says now, is to be shown. It is not when another host has already
+  /// said it as often as this one.
+  bool is_news(int host, const std::string& text);
+
+ private:
+  struct Note {
+    int shown = 0;
+    std::map<int, int> said;  // how often, by host
+  };
+  std::map<std::string, Note> notes_;
+};
 
 /// What the machine goes by.
 struct HostsRules {

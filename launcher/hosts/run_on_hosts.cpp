@@ -23,7 +23,7 @@
 #include "base/system/own_process.hpp"
 #include "base/system/signals.hpp"
 #include "base/text.hpp"
-#include "launcher/hosts/note_filter.hpp"
+#include "launcher/hosts/hosts_machine.hpp"
 #include "launcher/hosts/ssh_command.hpp"
 #include "launcher/hosts/ssh_link.hpp"
 #include "launcher/run/report_writer.hpp"

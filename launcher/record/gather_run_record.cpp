@@ -9,8 +9,7 @@
 
 #include "base/system/whole_file.hpp"
 #include "launcher/record/hidden_secrets.hpp"
-#include "launcher/record/program_words.hpp"
-#include "launcher/record/version_texts.hpp"
+#include "launcher/record/program_facts.hpp"
 #include "worker_sdk/checkpoint_files/hashed_file.hpp"
 
 namespace ddprun {

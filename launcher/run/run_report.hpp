@@ -7,8 +7,8 @@
 
 #include "agent/decisions/agent_end.hpp"
 #include "agent/output/console.hpp"
+#include "agent/reports/failure_texts.hpp"
 #include "agent/reports/job_report.hpp"
-#include "agent/reports/torchrun_block.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/environment.hpp"
 #include "base/failure.hpp"

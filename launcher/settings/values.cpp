@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/failure.hpp"
 #include "base/numbers.hpp"
-#include "base/signal_names.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 

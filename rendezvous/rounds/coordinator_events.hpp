@@ -79,4 +79,10 @@ class Outbox {
   std::vector<CoordinatorAction> actions_;
 };
 
+/// A node has joined. `resumed`: its workers run on.
+VoterJoined voter_joined(const Roster::Node& node, bool resumed);
+
+/// Whether the workers of the node may outlive its connection.
+bool outlives(const Roster::Node& node, const Leadership& leadership);
+
 }  // namespace ddprun

@@ -6,11 +6,11 @@
 #include "base/match.hpp"
 #include "base/number_text.hpp"
 #include "rendezvous/messages/round_messages.hpp"
+#include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/in_place.hpp"
 #include "rendezvous/rounds/membership.hpp"
 #include "rendezvous/rounds/round_nodes.hpp"
 #include "rendezvous/rounds/status_of.hpp"
-#include "rendezvous/rounds/voters.hpp"
 
 namespace ddprun {
 

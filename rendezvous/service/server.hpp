@@ -21,7 +21,6 @@
 #include "rendezvous/service/door.hpp"
 #include "rendezvous/service/job.hpp"
 #include "rendezvous/service/job_book.hpp"
-#include "rendezvous/service/newcomers.hpp"
 #include "rendezvous/service/server_limits.hpp"
 #include "rendezvous/service/witness.hpp"
 

@@ -19,8 +19,7 @@
 #include "base/gated_log.hpp"
 #include "rendezvous/transport/channel.hpp"
 #include "rendezvous/transport/edge_poll.hpp"
-#include "rendezvous/tunnel/tunnel_outbox.hpp"
-#include "rendezvous/tunnel/tunnel_window.hpp"
+#include "rendezvous/tunnel/tunnel_flow.hpp"
 
 namespace ddprun {
 

@@ -12,8 +12,7 @@
 #include "rendezvous/store/store_connection.hpp"
 #include "rendezvous/store/store_server.hpp"
 #include "rendezvous/transport/channel.hpp"
-#include "rendezvous/tunnel/tunnel_outbox.hpp"
-#include "rendezvous/tunnel/tunnel_window.hpp"
+#include "rendezvous/tunnel/tunnel_flow.hpp"
 
 namespace ddprun {
 

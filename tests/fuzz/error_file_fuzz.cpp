@@ -5,7 +5,6 @@
 
 #include "agent/reports/failure_texts.hpp"
 #include "agent/reports/report_text.hpp"
-#include "agent/reports/torchrun_block.hpp"
 #include "agent/workers/recorded_error.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/verdict/judge_end.hpp"

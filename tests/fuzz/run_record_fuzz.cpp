@@ -5,8 +5,8 @@
 
 #include "agent/reports/report_text.hpp"
 #include "launcher/record/hidden_secrets.hpp"
+#include "launcher/record/program_facts.hpp"
 #include "launcher/record/run_record.hpp"
-#include "launcher/record/version_texts.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "agent/workers/oom.hpp"
+#include "agent/workers/end_evidence.hpp"
 #include "agent/workers/output_plan.hpp"
 #include "agent/workers/recorded_error.hpp"
 #include "agent/workers/round_folder.hpp"

@@ -11,7 +11,6 @@
 
 #include "base/process/asked_child.hpp"
 #include "launcher/doctor/folder_probe.hpp"
-#include "launcher/doctor/gpu_driver.hpp"
 #include "launcher/doctor/kernel_files.hpp"
 #include "launcher/doctor/link_probe.hpp"
 #include "launcher/doctor/name_probe.hpp"

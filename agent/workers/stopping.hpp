@@ -1,5 +1,4 @@
-// What workers leave behind when they have ended: programs below a shell that are saving still,
-// daemons, Python's resource tracker. It ends, and is ended where it does not.
+// How workers are stopped, and what becomes of what they leave behind.
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +8,25 @@
 #include <vector>
 
 #include "base/asio.hpp"
+#include "base/process/child_process.hpp"
 
 namespace ddprun {
 
+/// Sends the signal to the group of the worker, also when the worker has ended. But one with a
+/// handler for SIGTERM gets that alone: it saves what it has, and may need its children for that.
+/// timeout(1), which hands signals on, gets every one alone. One that ignores SIGINT, as jobs do
+/// that a script has started with `&`, gets SIGTERM in its place. Returns whether all of the group
+/// has got SIGTERM.
+bool tell_to_end(const ChildProcess& worker, int signal);
+
+/// Sends the signal that asks for a checkpoint to the worker. Where that one has no handler for it,
+/// as a shell or `conda run` around the program, the processes below it get it that have one, and
+/// nothing below those. Returns whether somebody has one: else nobody gets the signal, for it would
+/// only kill.
+bool ask_for_checkpoint(const ChildProcess& worker, int signal);
+
+/// What workers leave behind when they have ended: programs below a shell that are saving still,
+/// daemons, Python's resource tracker. It ends, and is ended where it does not.
 class Leftovers {
  public:
   /// Names the children of this process that are to stay.

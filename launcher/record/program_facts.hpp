@@ -1,10 +1,25 @@
-// Finds versions in files and names, so that no program has to be asked. Pure.
+// What words and names tell of a program: the script in a worker's command, and versions. Pure.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "agent/spec/launch_spec.hpp"
 
 namespace ddprun {
+
+/// A worker's command, taken apart.
+struct ProgramWords {
+  bool python = false;                 // the program is Python
+  std::string module;                  // that Python runs (-m); "": none
+  std::string file;                    // a script, or else the program; "" with a module
+  std::vector<std::string> arguments;  // the script's
+  bool operator==(const ProgramWords&) const = default;
+};
+
+/// Sees through Python and a shell, also where a user has named them as the program (--no-python).
+ProgramWords program_words(const LaunchSpec& spec);
 
 /// The value of a line "name = value" of pyvenv.cfg
 /// (https://docs.python.org/3/library/venv.html#how-venvs-work); "": there is none.

@@ -1,18 +1,24 @@
-#include "launcher/commands/checkpoint_command.hpp"
+#include "launcher/commands/file_commands.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "agent/output/console.hpp"
+#include "agent/reports/report_text.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/number_text.hpp"
 #include "base/system/silence_note.hpp"
+#include "base/system/whole_file.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
+#include "launcher/commands/timeline.hpp"
 #include "launcher/live/job_texts.hpp"
 #include "launcher/options/command_options.hpp"
 
@@ -116,6 +122,101 @@ Result<int> run_checkpoint(const std::vector<std::string>& words, const Stage& s
     log::error("cannot read '{}': {}", folder, e.code().message());
     return 1;
   }
+}
+
+namespace {
+
+/// A report has some 100 KiB at most.
+constexpr std::size_t kReportBytesMax = 4 * 1024 * 1024;
+
+int explain(const std::string& path, Console& out) {
+  const SilenceNote note{path};
+  const auto text = read_text(path, kReportBytesMax, ReadFrom::kPipesToo);
+  if (!text) {
+    log::error("cannot read '{}': {}", path, text.error().message);
+    return 1;
+  }
+  const auto report = parse_report(*text);
+  if (!report) {
+    log::error("'{}' is no report of a job ({}): is it a file of --report-file?", path,
+               report.error().message);
+    return 1;
+  }
+  out.write(explain_text(*report));
+  return 0;
+}
+
+}  // namespace
+
+Result<int> run_explain(const std::vector<std::string>& words, const Stage& stage) {
+  std::string file;
+  CommandOptions command{
+      "Prints what a report says: why a job failed or hangs, and what to do about it. "
+      "--report-file writes the report; with --log-dir, each run's folder has one, too.",
+      "ddprun explain"};
+  command.argument("FILE", file, "what --report-file has written", {.required = true});
+  command.examples("ddprun explain report.json");
+  if (const auto done = command.parse(words, stage.out)) return *done;
+  return explain(file, stage.out);
+}
+
+namespace {
+
+/// Adds the events of a file. Returns false, and says why, when there are none.
+bool read_events(const std::string& path, Timeline& timeline) {
+  const SilenceNote note{path};
+  std::ifstream file{path, std::ios::binary};
+  if (!file) {
+    log::error("cannot read '{}': {}", path, std::strerror(errno));
+    return false;
+  }
+  std::size_t events = 0, others = 0;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) ++(timeline.add(line) ? events : others);
+  if (events == 0) {
+    log::error("'{}' has no events: is it a file of --event-log?", path);
+    return false;
+  }
+  if (others > 0) log::warn("{} lines of '{}' are no events", others, path);
+  return true;
+}
+
+/// "": to standard output.
+bool write_trace(const std::string& trace, const std::string& path, Console& out) {
+  if (path.empty()) {
+    out.write(trace);
+    return true;
+  }
+  const SilenceNote note{path};
+  std::ofstream file{path, std::ios::binary};
+  file << trace;
+  file.close();
+  if (!file) log::error("cannot write '{}': {}", path, std::strerror(errno));
+  return !file.fail();
+}
+
+int trace(const std::vector<std::string>& logs, const std::string& path, Console& out) {
+  Timeline timeline;
+  for (const std::string& log : logs)
+    if (!read_events(log, timeline)) return 1;
+  return write_trace(timeline.trace(), path, out) ? 0 : 1;
+}
+
+}  // namespace
+
+Result<int> run_trace(const std::vector<std::string>& words, const Stage& stage) {
+  std::vector<std::string> logs;
+  std::string path;
+  CommandOptions command{
+      "Makes a trace of a job's event logs, which https://ui.perfetto.dev draws: a line for each "
+      "rank, with its rounds, restarts and failures. Logs of several nodes are put together by "
+      "their clocks.",
+      "ddprun trace"};
+  command.argument("FILE", logs, "what --event-log has written, one or more", {.required = true});
+  command.option("-o,--output", path, "FILE", "write the trace there, and not to standard output");
+  command.examples("ddprun trace events-*.jsonl -o trace.json");
+  if (const auto done = command.parse(words, stage.out)) return *done;
+  return trace(logs, path, stage.out);
 }
 
 }  // namespace ddprun

@@ -1,4 +1,4 @@
-#include "launcher/commands/checkpoint_command.hpp"
+#include "launcher/commands/file_commands.hpp"
 
 #include <boost/asio/io_context.hpp>
 
