@@ -9,8 +9,8 @@
 
 namespace ddprun {
 
-/// How the texts look. No line is longer than the style's columns, but for a terminal too narrow for
-/// a name.
+/// How the texts look. No line is longer than the style's columns, but for a terminal too narrow
+/// for a name.
 struct TopoStyle {
   bool color = false;
   int columns = 80;
