@@ -5,9 +5,9 @@
 #include <csignal>
 #include <utility>
 
-#include "agent/workers/output_plan.hpp"
 #include "agent/workers/round_folder.hpp"
 #include "agent/workers/stopping.hpp"
+#include "agent/workers/worker_plan.hpp"
 #include "base/clock.hpp"
 #include "base/coroutines.hpp"
 #include "base/descriptor.hpp"

@@ -9,7 +9,7 @@
 
 #include "base/number_text.hpp"
 #include "launcher/doctor/bench/measurements.hpp"
-#include "launcher/doctor/bench_findings.hpp"
+#include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
 #include "launcher/doctor/finding.hpp"
 

@@ -10,7 +10,7 @@
 #include "base/number_text.hpp"
 #include "base/numbers.hpp"
 #include "launcher/doctor/bench/measurements.hpp"
-#include "launcher/doctor/bench_findings.hpp"
+#include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/finding.hpp"
 
 namespace ddprun {

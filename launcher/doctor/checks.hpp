@@ -1,13 +1,18 @@
-// What is wrong with a node, by what was read on it. Pure: a reading goes in, findings come out.
-//
-// A healthy machine has no warning. So a limit is one that a job would really meet, and what cannot
-// be read is not judged.
+// What is wrong with a node, by what was read and measured on it. Pure: readings go in, findings
+// come out.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
+#include "launcher/doctor/bench/measurements.hpp"
 #include "launcher/doctor/finding.hpp"
 #include "launcher/doctor/reading.hpp"
 
 namespace ddprun {
+
+// A healthy machine has no warning. So a limit is one that a job would really meet, and what cannot
+// be read is not judged.
 
 /// Open files, processes, and memory that may be locked for RDMA.
 Findings check_limits(const NodeReading& node);
@@ -35,5 +40,27 @@ Findings check_network(const NodeReading& node, bool alone);
 
 /// All of them.
 Findings check_node(const NodeReading& node, bool alone);
+
+// What `ddprun doctor --bench` concludes from its measurements: nodes, CPUs and links that are much
+// slower than the others.
+//
+// There is no table of how fast things have to be. What is usual is the median of all, and what is
+// far below that is named. A healthy machine that is a little busy must not be, so the limits are
+// wide, and the launcher measures again before it reports anything.
+
+/// CPUs and memory, each node in itself and beside the others.
+Findings check_speeds(const std::vector<NodeSpeeds>& nodes);
+
+/// Links. A node that is slow on most of its links is named, and not each of these links.
+Findings check_link_speeds(const Measurements& measurements);
+
+/// All of them.
+Findings check_measurements(const Measurements& measurements);
+
+/// Returns the nodes, by their place in `nodes`, that check_speeds() would complain of.
+std::vector<std::size_t> doubtful_nodes(const std::vector<NodeSpeeds>& nodes);
+
+/// Returns the links, by their place, that are slow, whichever node is to blame for it.
+std::vector<std::size_t> doubtful_links(const std::vector<LinkSpeed>& links);
 
 }  // namespace ddprun

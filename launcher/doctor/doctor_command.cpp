@@ -11,7 +11,6 @@
 #include "base/process/process_facts.hpp"
 #include "base/system/fresh_names.hpp"
 #include "base/system/own_process.hpp"
-#include "launcher/doctor/bench_findings.hpp"
 #include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/chosen_hosts.hpp"
 #include "launcher/doctor/compare_nodes.hpp"

@@ -15,7 +15,7 @@
 #include "base/system/own_process.hpp"
 #include "launcher/doctor/bench/measure_link.hpp"
 #include "launcher/doctor/bench/schedule.hpp"
-#include "launcher/doctor/bench_findings.hpp"
+#include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/host_talks.hpp"
 #include "launcher/doctor/interface_choice.hpp"

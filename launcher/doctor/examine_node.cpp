@@ -20,7 +20,7 @@
 #include "base/clock.hpp"
 #include "base/match.hpp"
 #include "base/system/own_process.hpp"
-#include "launcher/doctor/bench_findings.hpp"
+#include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/doctor_messages.hpp"
 #include "launcher/doctor/folder_probe.hpp"
 #include "launcher/doctor/gather.hpp"

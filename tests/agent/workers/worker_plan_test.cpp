@@ -2,7 +2,6 @@
 
 #include <map>
 
-#include "agent/workers/output_plan.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -1,7 +1,6 @@
-#include "launcher/doctor/bench_findings.hpp"
-
 #include <random>
 
+#include "launcher/doctor/checks.hpp"
 #include "launcher/doctor/compare_nodes.hpp"
 #include "tests/launcher/doctor/readings_fixture.hpp"
 
