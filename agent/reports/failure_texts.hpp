@@ -1,4 +1,4 @@
-// What is told of failed workers: cut to what a message may carry, and as the block of lines
+// What is reported of failed workers: cut to what a message may carry, and as the block of lines
 // that torchrun ends with. Pure.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a coordinator tells those who look at a job: its status, and a dump of what all workers
-// do.
+// What a coordinator reports to people and programs that look at a job: its status, and a dump of
+// what all workers do. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// StoreSession serves one client of the worker store, from the bytes that have come to those
-// that are sent. Pure.
+// StoreSession serves one client of the worker store, from the bytes that arrive to those that are
+// sent. Pure.
 #pragma once
 
 #include <algorithm>
