@@ -84,13 +84,15 @@ void log_signal(const AgentEvent& meaning, int signal) {
 }  // namespace
 
 Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-             std::optional<WatchFolder> folder, Consoles consoles, EventLog* events)
+             std::optional<WatchFolder> folder, Consoles consoles, LocalCoordinator& own,
+             EventLog* events)
     : executor_{executor},
       spec_{std::move(spec)},
       run_{node.run},
+      own_{own},
       machine_{agent_rules(spec_, node)},
       news_{spec_, run_},
-      link_{executor, spec_, run_,
+      link_{executor, spec_, run_, own_,
             [this](const AgentEvent& event) {
               if (const auto* order = std::get_if<Ordered>(&event)) hear(order->message);
               if (std::holds_alternative<CoordinatorLost>(event)) desk_.lose_coordinator();
@@ -185,7 +187,7 @@ void Agent::note_leading() {
   if (link_.own_port() == 0 || std::exchange(leads_, link_.colocated()) == link_.colocated())
     return;
   news_.leads(leads_);
-  leading_changed_(leads_);
+  own_.lead(leads_);
 }
 
 void Agent::step(const AgentEvent& event) {
@@ -232,7 +234,7 @@ void Agent::perform(const AgentAction& action) {
         link_.disconnect();
         desk_.lose_coordinator();
       },
-      [&](const TellStandby& a) { led_(a.leader); },
+      [&](const TellStandby& a) { own_.led_by(a.leader); },
       [&](const Warn& a) { log::warn("{}", a.text); },
       [&](const Exit& a) {
         end_ = a.end;

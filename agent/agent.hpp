@@ -20,6 +20,7 @@
 #include "agent/decisions/agent_machine.hpp"
 #include "agent/introspection/introspection.hpp"
 #include "agent/job_signals.hpp"
+#include "agent/local_coordinator.hpp"
 #include "agent/reports/event_log.hpp"
 #include "agent/reports/job_news.hpp"
 #include "agent/reports/job_record.hpp"
@@ -40,10 +41,11 @@ using CheckNode = std::function<asio::awaitable<Result<std::string>>(
 class Agent {
  public:
   /// Listens for signals from now on, and does nothing else before run(). `consoles` and `events`
-  /// must outlive it; `events`, the log of what happens, may be null. `folder` is that of `node`,
-  /// if there is one.
+  /// must outlive it, and so must `own`, which hears of the job's leader; `events`, the log of what
+  /// happens, may be null. `folder` is that of `node`, if there is one.
   Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-        std::optional<WatchFolder> folder, Consoles consoles, EventLog* events = nullptr);
+        std::optional<WatchFolder> folder, Consoles consoles, LocalCoordinator& own,
+        EventLog* events = nullptr);
   Agent(const Agent&) = delete;
 
   /// Lets it know what trainings tell at `door`, which must live longer. To be called before run().
@@ -53,11 +55,6 @@ class Agent {
   /// longer. To be called before run().
   void keep_workers_by(WorkerDoor& door);
 
-  /// Opens what may follow the coordinator here; see CoordinatorLink. To be called before run().
-  void stand_by_with(std::function<std::uint16_t()> open) { link_.stand_by_with(std::move(open)); }
-  /// Asks etcd where the coordinator is. To be called before run().
-  void ask_etcd(CoordinatorLink::AskEtcd ask) { link_.ask_etcd(std::move(ask)); }
-
   /// Lets workers set timers for themselves through `pipe`, which must live longer. To be called
   /// before run().
   void keep_timers(TimerPipe& pipe);
@@ -65,12 +62,6 @@ class Agent {
   /// Looks at this node by `check` before each round, if the spec wants that. To be called before
   /// run().
   void check_by(CheckNode check) { checkup_.check = std::move(check); }
-
-  /// `tell` is called when the job's coordinator is in this process from now on, or no longer. To
-  /// be called before run().
-  void when_leading_changes(std::function<void(bool)> tell) { leading_changed_ = std::move(tell); }
-  /// `tell` is called with whose orders this agent obeys, when that has changed.
-  void when_led(std::function<void(const Leader&)> tell) { led_ = std::move(tell); }
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
   asio::awaitable<AgentEnd> run();
@@ -118,6 +109,7 @@ class Agent {
   asio::any_io_executor executor_;
   const LaunchSpec spec_;
   const RunFacts run_;
+  LocalCoordinator& own_;
   AgentMachine machine_;
   JobNews news_;
   CoordinatorLink link_;
@@ -143,8 +135,6 @@ class Agent {
   std::optional<AgentEnd> end_;
   bool is_started_ = false;  // workers have been, once
   bool leads_;               // the coordinator is in this process
-  std::function<void(bool)> leading_changed_ = [](bool) {};
-  std::function<void(const Leader&)> led_ = [](const Leader&) {};
 };
 
 }  // namespace ddprun

@@ -17,13 +17,14 @@ using asio::as_tuple;
 using asio::use_awaitable;
 
 CoordinatorLink::CoordinatorLink(const asio::any_io_executor& executor, const LaunchSpec& spec,
-                                 const RunFacts& run, Listener tell)
+                                 const RunFacts& run, LocalCoordinator& own, Listener tell)
     : executor_{executor},
       spec_{spec},
       run_{run},
+      own_{own},
       tell_{std::move(tell)},
+      ask_etcd_{own.ask_etcd()},
       id_{fresh_id()},
-      own_port_{run.own_port},
       place_{run.coordinator},
       end_{executor, asio::steady_timer::time_point::max()} {}
 
@@ -36,7 +37,7 @@ asio::awaitable<void> CoordinatorLink::serve(ReachCoordinator wish) {
   if (const auto taken = take_secret(); !taken)
     co_return tell_(CoordinatorUnreachable{taken.error().message});
   const Hello hello = [this, &wish](const Channel& channel) {
-    stand_by();
+    own_port_ = own_.stand_by();
     return join(wish, channel);
   };
   // Where all nodes write to one terminal, the first that has to wait speaks for all: of a thousand
@@ -111,10 +112,6 @@ Result<void> CoordinatorLink::take_secret() {
 
 asio::awaitable<void> CoordinatorLink::ended() {
   co_await end_.async_wait(as_tuple(use_awaitable));
-}
-
-void CoordinatorLink::stand_by() {
-  if (open_standby_) own_port_ = std::exchange(open_standby_, {})();
 }
 
 /// Each attempt is a newer incarnation: the coordinator may have heard an earlier one whose answer

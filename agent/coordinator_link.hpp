@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "agent/decisions/agent_events.hpp"
+#include "agent/local_coordinator.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/asio.hpp"
 #include "base/result.hpp"
@@ -27,22 +28,12 @@ class CoordinatorLink {
  public:
   using Listener = std::function<void(const AgentEvent&)>;
 
-  /// Where etcd says that the coordinator is, and its epoch.
-  struct Head {
-    Endpoint endpoint;
-    std::int64_t epoch = 0;
-  };
-  /// Asks etcd where the coordinator is, and tells it what this node knows: `lost` is the
-  /// epoch of one that cannot be reached, 0 for none. Errors: kTimeout, when it does not say so
-  /// before the deadline, with the reason.
-  using AskEtcd = std::function<asio::awaitable<Result<Head>>(
-      const VoterState& voter, std::int64_t lost, TimePoint deadline)>;
-
-  /// `run` says where the job's coordinator is at first, and `spec` with what to join it; both must
-  /// outlive the link. `tell` is called with Connected, CoordinatorUnreachable, Ordered and
+  /// `run` says where the job's coordinator is at first, and `spec` with what to join it. `own`
+  /// says where it is later, if etcd chooses it, and stands by when it has been reached. All three
+  /// must outlive the link. `tell` is called with Connected, CoordinatorUnreachable, Ordered and
   /// CoordinatorLost.
   CoordinatorLink(const asio::any_io_executor& executor, const LaunchSpec& spec,
-                  const RunFacts& run, Listener tell);
+                  const RunFacts& run, LocalCoordinator& own, Listener tell);
   CoordinatorLink(const CoordinatorLink&) = delete;
 
   /// Tries, after the wish's pause and for as long as its patience says, to connect and join with
@@ -52,13 +43,7 @@ class CoordinatorLink {
   /// end is CoordinatorLost. Only when there is no connection, and none on its way.
   void connect(const ReachCoordinator& wish);
 
-  /// From now on etcd says where the coordinator is, wherever a wish names no place.
-  void ask_etcd(AskEtcd ask) { ask_etcd_ = std::move(ask); }
-
-  /// Opens what may follow the coordinator in this process when that has been reached for the first
-  /// time, before it is joined. `open` returns the port at which it listens; 0: nowhere.
-  void stand_by_with(std::function<std::uint16_t()> open) { open_standby_ = std::move(open); }
-  /// At which port this process coordinates the job, or would; 0: at none.
+  /// At which port this process coordinates the job, or would; 0: at none, or none yet.
   std::uint16_t own_port() const { return own_port_; }
 
   /// Whether the coordinator that was joined last is in this process. It is not known of one that
@@ -89,7 +74,6 @@ class CoordinatorLink {
   Result<void> take_secret();
   asio::awaitable<void> ended();
   void open_store_again(int round);
-  void stand_by();
   Join join(const ReachCoordinator& wish, const Channel& channel);
   int place_number() const;
   asio::awaitable<void> receive();
@@ -97,15 +81,15 @@ class CoordinatorLink {
   asio::any_io_executor executor_;
   const LaunchSpec& spec_;
   const RunFacts& run_;
+  LocalCoordinator& own_;
   Listener tell_;
-  AskEtcd ask_etcd_;                             // empty: there is none
-  std::function<std::uint16_t()> open_standby_;  // empty: it is open, or nothing is
-  const NodeId id_;                              // this agent, for its life
-  std::int64_t incarnation_ = 0;                 // joins that were said so far
-  TimePoint asked_;                              // when the last one was said
-  std::uint16_t own_port_;  // where the job is coordinated here, or would be; 0: nowhere
-  Endpoint place_;          // where the coordinator is, or is looked for
-  bool colocated_ = false;  // it is in this process
+  const AskEtcd ask_etcd_;        // empty: there is none
+  const NodeId id_;               // this agent, for its life
+  std::int64_t incarnation_ = 0;  // joins that were said so far
+  TimePoint asked_;               // when the last one was said
+  std::uint16_t own_port_ = 0;
+  Endpoint place_;                         // where the coordinator is, or is looked for
+  bool colocated_ = false;                 // it is in this process
   std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
   std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>

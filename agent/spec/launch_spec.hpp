@@ -153,9 +153,6 @@ struct RunFacts {
   std::string host;               // this node's name in messages
   Endpoint coordinator;           // where this node's agent reaches it
   bool coordinator_here = false;  // it runs in this process
-  /// The port at which this process coordinates the job, or would as soon as etcd says so; 0: none
-  /// yet, or a coordinator that nobody can follow.
-  std::uint16_t own_port = 0;
 };
 
 /// How this node stands by where another one coordinates the job.

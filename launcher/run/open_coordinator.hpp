@@ -24,7 +24,9 @@ struct RunCoordinator {
   Endpoint endpoint;     // where this node's agent reaches the coordinator
   bool is_here = false;  // it is `server`
   std::shared_ptr<EtcdElection> election = nullptr;  // says where it is; null: `endpoint` does
-  std::uint16_t own_port = 0;                        // as RunFacts has it
+  /// The port at which this process coordinates the job, or would as soon as etcd says so; 0: none
+  /// yet, or a coordinator that nobody can follow.
+  std::uint16_t own_port = 0;
 };
 
 /// Serves the coordinator of the job `run_id` if this node is the one to run it. With

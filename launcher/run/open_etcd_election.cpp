@@ -79,11 +79,10 @@ Result<std::shared_ptr<EtcdElection>> open_etcd_election(const asio::any_io_exec
   return election;
 }
 
-CoordinatorLink::AskEtcd ask_of(std::shared_ptr<EtcdElection> election,
-                                const asio::any_io_executor& serving) {
+AskEtcd ask_of(std::shared_ptr<EtcdElection> election, const asio::any_io_executor& serving) {
   return [election = std::move(election), serving](
              const VoterState& voter, std::int64_t lost,
-             TimePoint deadline) -> asio::awaitable<Result<CoordinatorLink::Head>> {
+             TimePoint deadline) -> asio::awaitable<Result<EtcdHead>> {
     auto seeking =
         co_spawn(serving, election->seek(seek_of(voter, lost), deadline), asio::use_awaitable);
     const auto found = co_await std::move(seeking);
@@ -91,7 +90,7 @@ CoordinatorLink::AskEtcd ask_of(std::shared_ptr<EtcdElection> election,
     const auto endpoint = read_endpoint(found->endpoint);
     if (!endpoint)
       co_return Error{Error::Kind::kInvalid, "etcd names no coordinator: " + found->endpoint};
-    co_return CoordinatorLink::Head{*endpoint, found->epoch};
+    co_return EtcdHead{*endpoint, found->epoch};
   };
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "agent/coordinator_link.hpp"
+#include "agent/local_coordinator.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
@@ -28,7 +28,6 @@ Result<std::shared_ptr<EtcdElection>> open_etcd_election(
     const Endpoint& own, Server& server);
 
 /// Lets an agent of another event loop ask it.
-CoordinatorLink::AskEtcd ask_of(std::shared_ptr<EtcdElection> election,
-                                const boost::asio::any_io_executor& serving);
+AskEtcd ask_of(std::shared_ptr<EtcdElection> election, const boost::asio::any_io_executor& serving);
 
 }  // namespace ddprun

@@ -13,8 +13,23 @@
 
 namespace ddprun {
 
-OwnCoordinator::OwnCoordinator(asio::io_context& home, const LaunchSpec& spec, ReadLog log)
-    : home_{home}, spec_{spec}, log_{std::move(log)} {}
+namespace {
+
+void say_where(const LaunchSpec& spec, const RunFacts& run) {
+  const Endpoint& coordinator = run.coordinator;
+  if (spec.meeting.etcd)
+    log::info("etcd at {} chooses the coordinator; this node would be it at {} port {}",
+              text_of(*spec.meeting.etcd), coordinator.host, coordinator.port);
+  else
+    log::info("coordinator: {} port {}, {}", coordinator.host, coordinator.port,
+              run.coordinator_here ? "on this node" : "on another node");
+}
+
+}  // namespace
+
+OwnCoordinator::OwnCoordinator(asio::io_context& home, const LaunchSpec& spec,
+                               const RunEvents& events, ReadLog log)
+    : home_{home}, spec_{spec}, events_{events}, log_{std::move(log)} {}
 
 /// Jobs that still ask get no answer while their event loop goes.
 OwnCoordinator::~OwnCoordinator() {
@@ -32,45 +47,60 @@ Result<void> OwnCoordinator::open(RunFacts& run) {
   election_ = std::move(opened->election);
   run.coordinator = std::move(opened->endpoint);
   run.coordinator_here = opened->is_here;
-  run.own_port = opened->own_port;
+  own_port_ = opened->own_port;
+  place_ = {run.coordinator.host + ":" + std::to_string(run.coordinator.port), opened->is_here};
   if (spec_.status_address && !run.coordinator_here)
     log::info("--status-addr: the node that hosts the coordinator serves the status page");
   else if (auto shown = open_page(); !shown)
     return shown.error();
   else
-    status_url_ = std::move(*shown);
+    place_.status_url = std::move(*shown);
   if (server_) serve();
+  say_where(spec_, run);
+  if (opened->is_here) events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
   return {};
 }
 
 std::uint16_t OwnCoordinator::stand_by() {
-  server_ = open_standby_();
+  if (!open_standby_) return own_port_;
+  server_ = std::exchange(open_standby_, {})();
   if (!server_) return 0;
   serve();
-  return server_->port();
+  return own_port_ = server_->port();
 }
 
 void OwnCoordinator::serve() {
   if (loop_) thread_.emplace(*loop_, home_);
 }
 
-CoordinatorLink::AskEtcd OwnCoordinator::ask_etcd() {
-  return election_ ? ask_of(election_, loop_->get_executor()) : CoordinatorLink::AskEtcd{};
+AskEtcd OwnCoordinator::ask_etcd() {
+  return election_ ? ask_of(election_, loop_->get_executor()) : AskEtcd{};
 }
 
 void OwnCoordinator::led_by(const Leader& leader) {
-  if (!server_) return;
-  asio::post(serving(), [this, leader] { server_->led_by(leader); });
+  if (server_) asio::post(serving(), [this, leader] { server_->led_by(leader); });
+  if (leader.coordinator.empty()) return;
+  place_.coordinator = leader.coordinator;
+  moved_();
+}
+
+void OwnCoordinator::lead(bool leads) {
+  if (leads) events_.listening({"", own_port_});
+  if (spec_.status_address) move_page(leads);
+  place_.is_here = leads;
+  moved_();
 }
 
 /// The job goes on without its page, too.
-void OwnCoordinator::lead(bool leads) {
-  if (!spec_.status_address) return;
+void OwnCoordinator::move_page(bool leads) {
   asio::post(serving(), [this, leads] {
     close_pages();
     const Result<std::string> shown = leads ? open_page() : std::string{};
     if (!shown) log::warn("{}", shown.error().message);
-    asio::post(home_, [this, url = shown ? *shown : ""] { page_moved_(url); });
+    asio::post(home_, [this, url = shown ? *shown : ""] {
+      place_.status_url = url;
+      moved_();
+    });
   });
 }
 

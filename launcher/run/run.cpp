@@ -46,11 +46,6 @@ std::size_t files_for_workers(const LaunchSpec& spec) {
          static_cast<std::size_t>(spec.workers);
 }
 
-void say_where(const RunFacts& run) {
-  log::info("coordinator: {} port {}, {}", run.coordinator.host, run.coordinator.port,
-            run.coordinator_here ? "on this node" : "on another node");
-}
-
 /// Tells how many threads each worker gets where the user has chosen none.
 void say_threads(const LaunchSpec& spec, const NodeFacts& node,
                  const EnvironmentLookup& environment) {
@@ -112,15 +107,7 @@ class Run {
 
   /// Serves the coordinator, or takes it to be elsewhere.
   Result<void> open_meeting() {
-    RunFacts& run = node_.run;
-    if (const auto opened = coordinator_.open(run); !opened) return opened.error();
-    if (spec_.meeting.etcd)
-      log::info("etcd at {} chooses the coordinator; this node would be it at {} port {}",
-                text_of(*spec_.meeting.etcd), run.coordinator.host, run.coordinator.port);
-    else
-      say_where(run);
-    if (run.coordinator_here)
-      events_.listening({spec_.meeting.coordinator.host, run.coordinator.port});
+    if (const auto opened = coordinator_.open(node_.run); !opened) return opened.error();
     say_threads(spec_, node_, environment_);
     make_job_folder();
     open_trainer_door();
@@ -132,17 +119,12 @@ class Run {
   RunEnd run_agent() {
     auto agent =
         std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
-                                  consoles_, event_log_ ? &*event_log_ : nullptr);
-    if (coordinator_.may_stand_by())
-      agent->stand_by_with([this] { return coordinator_.stand_by(); });
-    if (auto ask = coordinator_.ask_etcd()) agent->ask_etcd(std::move(ask));
+                                  consoles_, coordinator_, event_log_ ? &*event_log_ : nullptr);
     if (trainer_door_) agent->listen_to(*trainer_door_);
     if (timer_pipe_) agent->keep_timers(*timer_pipe_);
     if (worker_door_) agent->keep_workers_by(*worker_door_);
     if (spec_.node.check) agent->check_by(node_checkup(spec_));
-    agent->when_leading_changes([this](bool leads) { note_leading(leads); });
-    coordinator_.when_page_moves([this](const std::string& url) { note_page(url); });
-    agent->when_led([this](const Leader& leader) { note_leader(leader); });
+    coordinator_.when_moved([this] { tell_job_facts(); });
     const JobRecord& record = agent->record();
     agent->record().when_hang_changes([this, &record] { report_hang(record.hang()); });
     recorder_.watch(*agent, node_);
@@ -201,29 +183,10 @@ class Run {
     reports_.write(report);
   }
 
-  void note_leading(bool leads) {
-    if (leads) events_.listening({"", coordinator_.port()});
-    coordinator_.lead(leads);
-    job_facts_.coordinator_here = leads;
-    tell_job_facts();
-  }
-
-  void note_leader(const Leader& leader) {
-    coordinator_.led_by(leader);
-    if (leader.coordinator.empty()) return;
-    job_facts_.coordinator = leader.coordinator;
-    tell_job_facts();
-  }
-
-  void note_page(const std::string& url) {
-    job_facts_.status_url = url;
-    tell_job_facts();
-  }
-
   /// `ddprun ls` is to name the coordinator that there is now.
   void tell_job_facts() const {
     if (!job_folder_) return;
-    if (const auto told = job_folder_->tell(job_facts_); !told)
+    if (const auto told = job_folder_->tell(job_facts()); !told)
       log::info("`ddprun ls` names a coordinator of before: {}", told.error().message);
   }
 
@@ -268,25 +231,25 @@ class Run {
     node_.control = worker_door_->path();
   }
 
-  JobFacts facts_at_start() const {
-    const RunFacts& run = node_.run;
-    return {.run_id = run.run_id,
+  JobFacts job_facts() const {
+    const CoordinatorPlace& place = coordinator_.place();
+    return {.run_id = node_.run.run_id,
             .title = spec_.title,
-            .host = run.host,
+            .host = node_.run.host,
             .pid = ::getpid(),
-            .started_unix_ms = unix_time_ms(),
+            .started_unix_ms = started_unix_ms_,
             .workers = spec_.workers,
             .run_directory = node_.run_directory.string(),
-            .coordinator = run.coordinator.host + ":" + std::to_string(run.coordinator.port),
-            .coordinator_here = run.coordinator_here,
-            .status_url = coordinator_.status_url()};
+            .coordinator = place.coordinator,
+            .coordinator_here = place.is_here,
+            .status_url = place.status_url};
   }
 
   std::unique_ptr<ControlServer> open_control(Agent& agent) {
     if (!job_folder_) return nullptr;
-    job_facts_ = facts_at_start();
-    auto acceptor = job_folder_->open(io_.get_executor(), job_facts_);
-    if (acceptor) return std::make_unique<ControlServer>(std::move(*acceptor), job_facts_, agent);
+    started_unix_ms_ = unix_time_ms();
+    auto acceptor = job_folder_->open(io_.get_executor(), job_facts());
+    if (acceptor) return std::make_unique<ControlServer>(std::move(*acceptor), job_facts(), agent);
     log::info("`ddprun ls` does not find this job: {}", acceptor.error().message);
     return nullptr;
   }
@@ -347,7 +310,7 @@ class Run {
   std::optional<RunDirectory> directory_;
   std::optional<EventLog> event_log_;
   std::optional<JobFolder> job_folder_;
-  JobFacts job_facts_;  // that are in it
+  std::int64_t started_unix_ms_ = 0;
   std::unique_ptr<TrainerDoor> trainer_door_;
   std::unique_ptr<WorkerDoor> worker_door_;
   std::unique_ptr<TimerPipe> timer_pipe_;
@@ -355,8 +318,9 @@ class Run {
   Agent* agent_ = nullptr;  // while it runs
   ReportWriter reports_;
   RunRecorder recorder_{io_, spec_};
-  OwnCoordinator coordinator_{
-      io_, spec_, [this](HttpRequest request) { return log_from_agent(std::move(request)); }};
+  OwnCoordinator coordinator_{io_, spec_, events_, [this](HttpRequest request) {
+                                return log_from_agent(std::move(request));
+                              }};
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ class AgentFixture {
   }
   void begin_alone() {
     agent_.emplace(loop_.executor(), spec_, node_, std::nullopt,
-                   Consoles{out_console_, err_console_});
+                   Consoles{out_console_, err_console_}, own_);
     asio::co_spawn(loop_.executor(), agent_->run(),
                    [this](const std::exception_ptr& failure, AgentEnd how) {
                      CHECK(!failure);
@@ -62,6 +62,7 @@ class AgentFixture {
   Console err_console_{loop_.executor(), err_.writer()};
   LaunchSpec spec_;
   NodeFacts node_;
+  LocalCoordinator own_;
   std::unique_ptr<Server> server_;
   std::optional<Agent> agent_;
   std::optional<AgentEnd> end_;

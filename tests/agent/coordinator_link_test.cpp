@@ -29,7 +29,7 @@ class LinkFixture {
 
   CoordinatorLink& link() {
     if (!link_)
-      link_.emplace(loop_.executor(), spec_, run_,
+      link_.emplace(loop_.executor(), spec_, run_, own_,
                     [this](const AgentEvent& event) { events_.push_back(event); });
     return *link_;
   }
@@ -84,10 +84,22 @@ class LinkFixture {
   tcp::acceptor acceptor_{loop_.executor(), {asio::ip::address_v4::loopback(), 0}};
   LaunchSpec spec_;
   RunFacts run_;
+  struct Standby : LocalCoordinator {
+    std::uint16_t stand_by() override { return port; }
+    std::uint16_t port = 0;
+  };
+  Standby own_;
   std::vector<AgentEvent> events_;
   Join join_;
   std::optional<CoordinatorLink> link_;
 };
+
+TEST_CASE_METHOD(LinkFixture, "a join says at which port this process would coordinate the job") {
+  own_.port = 4711;
+  connected();
+  CHECK(join_.voter.standby_port == 4711);
+  CHECK_FALSE(link().colocated());
+}
 
 TEST_CASE_METHOD(LinkFixture, "it joins with what the node is, and hands on every order") {
   const auto coordinator = connected();
@@ -183,9 +195,10 @@ TEST_CASE("the end of a link is the end of its attempts to connect") {
   tcp::acceptor nobody{io, {asio::ip::address_v4::loopback(), 0}};
   const LaunchSpec spec;
   const RunFacts run{.coordinator = {"127.0.0.1", nobody.local_endpoint().port()}};
+  LocalCoordinator own;
   nobody.close();
   bool told = false;
-  CoordinatorLink link{io.get_executor(), spec, run, [&](const AgentEvent&) { told = true; }};
+  CoordinatorLink link{io.get_executor(), spec, run, own, [&](const AgentEvent&) { told = true; }};
   link.connect({{1h, 1h}, {}});
   io.run_for(30ms);
   REQUIRE_FALSE(io.stopped());
