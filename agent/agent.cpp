@@ -84,15 +84,14 @@ void log_signal(const AgentEvent& meaning, int signal) {
 }  // namespace
 
 Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-             std::optional<WatchFolder> folder, Consoles consoles, LocalCoordinator& own,
-             EventLog* events)
+             AgentServices services)
     : executor_{executor},
       spec_{std::move(spec)},
       run_{node.run},
-      own_{own},
+      services_{std::move(services)},
       machine_{agent_rules(spec_, node)},
       news_{spec_, run_},
-      link_{executor, spec_, run_, own_,
+      link_{executor, spec_, run_, services_.coordinator,
             [this](const AgentEvent& event) {
               if (const auto* order = std::get_if<Ordered>(&event)) hear(order->message);
               if (std::holds_alternative<CoordinatorLost>(event)) desk_.lose_coordinator();
@@ -100,42 +99,32 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
             }},
       record_{executor},
       desk_{executor, [this](const AgentMessage& question) { link_.send(question); }},
-      workers_{executor, spec_, std::move(node), consoles,
+      workers_{executor, spec_, std::move(node), services_.consoles,
                [this](const WorkerExited& worker) {
                  introspection_.look_again();
                  step(worker);
                }},
-      events_{events},
       introspection_{executor,
-                     std::move(folder),
+                     std::move(services_.folder),
                      look_intervals(spec_.terms.hang_timeout),
                      {[this](int local_rank) { return workers_.process(local_rank); },
                       [this](int local_rank, WorkerLook& look) {
                         workers_.add_reported(local_rank, look);
-                        if (for_workers_.trainings != nullptr)
-                          for_workers_.trainings->add_reported(local_rank, look);
+                        services_.trainings.add_reported(local_rank, look);
                       },
                       [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
       signals_{executor, spec_},
       alarm_{executor, TimePoint::max()},
       leads_{run_.coordinator_here} {
   workers_.when_started([this] {
-    if (events_) events_->note_started(workers_.running());
+    services_.events.note_started(workers_.running());
     step(WorkersRun{});
     record_.workers_run();
   });
-}
-
-void Agent::keep_timers(TimerPipe& pipe) {
-  for_workers_.timers = &pipe;
-  pipe.listen([this](const ExpiredTimer& timer) { workers_.end_late(timer); });
-}
-
-void Agent::keep_workers_by(WorkerDoor& door) {
-  for_workers_.door = &door;
+  services_.timers.listen([this](const ExpiredTimer& timer) { workers_.end_late(timer); });
   // The coordinator's order may come this much later than a loss: it waits for a failure's cause,
   // or for a silent node.
-  door.begin(kCausePatience + spec_.terms.heartbeat_timeout, [this](WorkerSaid word) {
+  services_.staying.begin(kCausePatience + spec_.terms.heartbeat_timeout, [this](WorkerSaid word) {
     WorkerLook look;
     workers_.add_reported(word.local_rank, look);
     word.step = look.step.value_or(-1);
@@ -155,8 +144,8 @@ asio::awaitable<AgentEnd> Agent::run() {
     if (!end_ && Clock::now() >= alarm_.expiry()) step(Alarm{});
   }
   signals_.end();
-  checkup_.ends.emit(asio::cancellation_type::terminal);
-  if (for_workers_.door != nullptr) for_workers_.door->close();
+  check_ends_.emit(asio::cancellation_type::terminal);
+  services_.staying.close();
   link_.end();
   desk_.lose_coordinator();
   co_await workers_.end();
@@ -187,13 +176,13 @@ void Agent::note_leading() {
   if (link_.own_port() == 0 || std::exchange(leads_, link_.colocated()) == link_.colocated())
     return;
   news_.leads(leads_);
-  own_.lead(leads_);
+  services_.coordinator.lead(leads_);
 }
 
 void Agent::step(const AgentEvent& event) {
-  if (events_) events_->note(event);
+  services_.events.note(event);
   for (const AgentAction& action : machine_.step(event, Clock::now())) {
-    if (events_) events_->note(action);
+    services_.events.note(action);
     perform(action);
   }
   const TimePoint due = machine_.next_alarm().value_or(TimePoint::max());
@@ -205,15 +194,9 @@ void Agent::perform(const AgentAction& action) {
       action,  //
       [&](const ReachCoordinator& a) { link_.connect(a); },
       [&](const StartWorkers& a) { a.parked ? start_parked(a.round) : start_workers(a.round); },
-      [&](const AskToHold& a) {
-        if (for_workers_.door != nullptr) for_workers_.door->ask_to_hold(a.round);
-      },
-      [&](const AskToLeaveAfter& a) {
-        if (for_workers_.door != nullptr) for_workers_.door->ask_to_leave_after(a.order);
-      },
-      [&](const AskToLeave& a) {
-        if (for_workers_.door != nullptr) for_workers_.door->ask_to_leave(a.round);
-      },
+      [&](const AskToHold& a) { services_.staying.ask_to_hold(a.round); },
+      [&](const AskToLeaveAfter& a) { services_.staying.ask_to_leave_after(a.order); },
+      [&](const AskToLeave& a) { services_.staying.ask_to_leave(a.round); },
       [&](const KillWorkers& a) { workers_.kill(a.local_ranks); },
       [&](const SignalWorkers& a) { workers_.signal(a.signal, a.to_stop); },
       [&](const AskForCheckpoint& a) { workers_.ask_for_checkpoint(a.signal); },
@@ -226,7 +209,7 @@ void Agent::perform(const AgentAction& action) {
       },
       [&](const CheckSelf& a) {
         co_spawn(executor_, check_node(a),
-                 asio::bind_cancellation_slot(checkup_.ends.slot(),
+                 asio::bind_cancellation_slot(check_ends_.slot(),
                                               report_failure("looking at this node")));
       },
       [&](const Tell& a) { link_.send(a.message); },  //
@@ -234,7 +217,7 @@ void Agent::perform(const AgentAction& action) {
         link_.disconnect();
         desk_.lose_coordinator();
       },
-      [&](const TellStandby& a) { own_.led_by(a.leader); },
+      [&](const TellStandby& a) { services_.coordinator.led_by(a.leader); },
       [&](const Warn& a) { log::warn("{}", a.text); },
       [&](const Exit& a) {
         end_ = a.end;
@@ -245,11 +228,11 @@ void Agent::perform(const AgentAction& action) {
 /// What is known of workers before those that are started now is forgotten.
 void Agent::watch(const StartRound& round) {
   const std::vector<int> fresh = workers_.missing();
-  if (for_workers_.door != nullptr) for_workers_.door->forget(fresh);
+  services_.staying.forget(fresh);
   if (static_cast<int>(fresh.size()) < spec_.workers)
     return introspection_.go_on_in_round(round.round, watched_ranks(round, spec_.workers), fresh);
-  if (for_workers_.trainings != nullptr) for_workers_.trainings->forget();
-  if (for_workers_.timers != nullptr) for_workers_.timers->forget();
+  services_.trainings.forget();
+  services_.timers.forget();
   introspection_.begin_round(round.round, watched_ranks(round, spec_.workers));
 }
 
@@ -267,7 +250,7 @@ void Agent::start_workers(const StartRound& round) {
   if (!ready) workers_.start_none(round, ready.error());
   if (ready)
     for (const WorkerSet::Kept& worker : workers_.start(*ready))
-      for_workers_.door->enter(worker.local_rank, round.round, worker.environment);
+      services_.staying.enter(worker.local_rank, round.round, worker.environment);
   if (!std::exchange(is_started_, true)) give_back_startup_pages();
 }
 
@@ -282,11 +265,11 @@ asio::awaitable<void> Agent::inspect(Inspect question) {
 }
 
 asio::awaitable<void> Agent::check_node(CheckSelf order) {
-  const std::weak_ptr<bool> agent = checkup_.agent;
+  const std::weak_ptr<bool> agent = is_there_;
   const bool workers_live = static_cast<int>(workers_.missing().size()) < spec_.workers;
   Result<std::string> unfit = Error{Error::Kind::kUnavailable, ""};
   try {
-    unfit = co_await checkup_.check(order.patience, workers_live);
+    unfit = co_await services_.check(order.patience, workers_live);
   } catch (const std::exception& failure) {  // no process can be started, or the agent has ended
     unfit = Error{Error::Kind::kUnavailable, failure.what()};
   }

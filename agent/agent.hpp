@@ -38,30 +38,26 @@ namespace ddprun {
 using CheckNode = std::function<asio::awaitable<Result<std::string>>(
     std::chrono::milliseconds patience, bool workers_live)>;
 
+/// What an agent works with. What is referred to must outlive the agent; those that can be open
+/// need not be.
+struct AgentServices {
+  Consoles consoles;
+  LocalCoordinator& coordinator;
+  EventLog& events;        // notes what happens
+  TrainerDoor& trainings;  // says how far trainings are
+  WorkerDoor& staying;     // lets workers stay while members of the job change, if they can
+  TimerPipe& timers;       // lets workers set timers for themselves
+  CheckNode check = {};    // looks at this node before each round, if the spec wants that
+  std::optional<WatchFolder> folder = {};  // as NodeFacts names it
+};
+
 class Agent {
  public:
-  /// Listens for signals from now on, and does nothing else before run(). `consoles` and `events`
-  /// must outlive it, and so must `own`, which hears of the job's leader; `events`, the log of what
-  /// happens, may be null. `folder` is that of `node`, if there is one.
-  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
-        std::optional<WatchFolder> folder, Consoles consoles, LocalCoordinator& own,
-        EventLog* events = nullptr);
-  Agent(const Agent&) = delete;
-
-  /// Lets it know what trainings tell at `door`, which must live longer. To be called before run().
-  void listen_to(TrainerDoor& door) { for_workers_.trainings = &door; }
-
-  /// Lets workers stay while members of the job change that say so at `door`, which must live
-  /// longer. To be called before run().
-  void keep_workers_by(WorkerDoor& door);
-
-  /// Lets workers set timers for themselves through `pipe`, which must live longer. To be called
+  /// Listens for signals from now on, and for workers where services are open. It does nothing else
   /// before run().
-  void keep_timers(TimerPipe& pipe);
-
-  /// Looks at this node by `check` before each round, if the spec wants that. To be called before
-  /// run().
-  void check_by(CheckNode check) { checkup_.check = std::move(check); }
+  Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts node,
+        AgentServices services);
+  Agent(const Agent&) = delete;
 
   /// From joining the job to its end; nothing of this node's workers is alive afterwards.
   asio::awaitable<AgentEnd> run();
@@ -109,27 +105,16 @@ class Agent {
   asio::any_io_executor executor_;
   const LaunchSpec spec_;
   const RunFacts run_;
-  LocalCoordinator& own_;
+  AgentServices services_;
   AgentMachine machine_;
   JobNews news_;
   CoordinatorLink link_;
   JobRecord record_;
   JobDesk desk_;
   WorkerSet workers_;
-  EventLog* events_;
   Introspection introspection_;
-  struct ForWorkers {
-    TrainerDoor* trainings = nullptr;  // null: trainers report to no address
-    TimerPipe* timers = nullptr;       // null: workers set no timers
-    WorkerDoor* door = nullptr;        // null: no worker can stay
-  };
-  ForWorkers for_workers_;
-  struct Checkup {
-    CheckNode check;
-    std::shared_ptr<bool> agent = std::make_shared<bool>(true);  // as long as it is there
-    asio::cancellation_signal ends;
-  };
-  Checkup checkup_;
+  std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);
+  asio::cancellation_signal check_ends_;
   SignalWatch signals_;
   asio::steady_timer alarm_;  // also cancelled when end_ is set
   std::optional<AgentEnd> end_;

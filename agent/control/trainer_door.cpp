@@ -19,24 +19,22 @@ bool proves(const HttpRequest& request, const std::string& token) {
 
 }  // namespace
 
-Result<std::unique_ptr<TrainerDoor>> TrainerDoor::open(const asio::any_io_executor& executor,
-                                                       std::string token, int workers) {
+TrainerDoor::TrainerDoor(const asio::any_io_executor& executor, int workers)
+    : acceptor_{executor},
+      workers_{workers},
+      server_{executor, {}, [this](HttpRequest request) -> asio::awaitable<HttpReply> {
+                co_return take(request);
+              }} {}
+
+Result<void> TrainerDoor::open(std::string token) {
+  const auto executor = acceptor_.get_executor();
   auto acceptor = listen_on(executor, {asio::ip::address_v4::loopback(), 0});
   if (!acceptor) return acceptor.error();
-  std::unique_ptr<TrainerDoor> door{
-      new TrainerDoor{std::move(*acceptor), std::move(token), workers}};
-  start_coroutine(executor, door->accept(), report_failure("what trainings tell"));
-  return door;
+  acceptor_ = std::move(*acceptor);
+  token_ = std::move(token);
+  start_coroutine(executor, accept(), report_failure("what trainings tell"));
+  return {};
 }
-
-TrainerDoor::TrainerDoor(asio::ip::tcp::acceptor acceptor, std::string token, int workers)
-    : acceptor_{std::move(acceptor)},
-      token_{std::move(token)},
-      workers_{workers},
-      server_{
-          acceptor_.get_executor(), {}, [this](HttpRequest request) -> asio::awaitable<HttpReply> {
-            co_return take(request);
-          }} {}
 
 std::string TrainerDoor::url() const {
   return std::string{"http://"} + kTrainerHost + ":" +

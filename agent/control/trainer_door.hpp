@@ -10,7 +10,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <map>
-#include <memory>
 #include <string>
 
 #include "agent/control/trainer_status.hpp"
@@ -23,13 +22,15 @@ namespace ddprun {
 
 class TrainerDoor {
  public:
-  /// Listens on loopback for the trainings of `workers` workers that know `token`. Errors:
-  /// kUnavailable.
-  static Result<std::unique_ptr<TrainerDoor>> open(const asio::any_io_executor& executor,
-                                                   std::string token, int workers);
+  /// For the trainings of `workers` workers. Until open() they report nothing.
+  TrainerDoor(const asio::any_io_executor& executor, int workers);
   ~TrainerDoor() { close(); }
+  TrainerDoor(const TrainerDoor&) = delete;
 
-  /// Where a worker posts: this and "/" and its local rank.
+  /// Listens on loopback for those that know `token`. Errors: kUnavailable.
+  Result<void> open(std::string token);
+
+  /// Where a worker posts: this and "/" and its local rank. Only when it is open.
   std::string url() const;
 
   /// What the worker has told in this round; nullptr: nothing.
@@ -42,12 +43,11 @@ class TrainerDoor {
   void close();
 
  private:
-  TrainerDoor(asio::ip::tcp::acceptor acceptor, std::string token, int workers);
   asio::awaitable<void> accept();
   HttpReply take(const HttpRequest& request);
 
   asio::ip::tcp::acceptor acceptor_;
-  const std::string token_;
+  std::string token_;
   const int workers_;
   HttpServer server_;
   std::map<int, TrainerStatus> told_;  // by local rank

@@ -38,26 +38,27 @@ struct WorkerDoor::Line {
   int local_rank = -1;  // -1: it has not said hello
 };
 
-Result<std::unique_ptr<WorkerDoor>> WorkerDoor::open(const asio::any_io_executor& executor,
-                                                     const std::filesystem::path& folder,
-                                                     int workers) {
+WorkerDoor::WorkerDoor(const asio::any_io_executor& executor, int workers)
+    : acceptor_{executor}, workers_{workers} {}
+
+Result<void> WorkerDoor::open(const std::filesystem::path& folder) {
   const std::string path = (folder / "control").string();
   boost::system::error_code error;
-  stream_protocol::acceptor acceptor{executor};
+  stream_protocol::acceptor acceptor{acceptor_.get_executor()};
   acceptor.open({}, error);
   if (!error) acceptor.bind(stream_protocol::endpoint{path}, error);
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error)
     return Error{Error::Kind::kUnavailable, "cannot listen at " + path + ": " + error.message()};
-  return std::unique_ptr<WorkerDoor>{new WorkerDoor{std::move(acceptor), path, workers}};
+  acceptor_ = std::move(acceptor);
+  path_ = path;
+  return {};
 }
-
-WorkerDoor::WorkerDoor(stream_protocol::acceptor acceptor, std::string path, int workers)
-    : acceptor_{std::move(acceptor)}, path_{std::move(path)}, workers_{workers} {}
 
 void WorkerDoor::begin(std::chrono::milliseconds patience, Heard heard) {
   patience_ = patience;
   heard_ = std::move(heard);
+  if (!acceptor_.is_open()) return;
   start_coroutine(acceptor_.get_executor(), accept(), report_failure("what workers say"));
 }
 

@@ -27,12 +27,15 @@ class WorkerDoor {
  public:
   using Heard = std::function<void(const WorkerSaid&)>;
 
-  /// Listens in `folder` for at most `workers` workers. Errors: kUnavailable.
-  static Result<std::unique_ptr<WorkerDoor>> open(const asio::any_io_executor& executor,
-                                                  const std::filesystem::path& folder, int workers);
+  /// For at most `workers` workers. Until open() nobody can say anything.
+  WorkerDoor(const asio::any_io_executor& executor, int workers);
   ~WorkerDoor() { close(); }
   WorkerDoor(const WorkerDoor&) = delete;
 
+  /// Listens in `folder`. Errors: kUnavailable.
+  Result<void> open(const std::filesystem::path& folder);
+
+  /// The socket's; "" until it is open.
   const std::string& path() const { return path_; }
 
   /// `heard` is called with what workers say; never from within a call to the door. An order may
@@ -58,7 +61,6 @@ class WorkerDoor {
  private:
   struct Line;
 
-  WorkerDoor(asio::local::stream_protocol::acceptor acceptor, std::string path, int workers);
   asio::awaitable<void> accept();
   asio::awaitable<void> hear(std::shared_ptr<Line> line);
   bool take(const std::shared_ptr<Line>& line, std::string_view text);
@@ -68,7 +70,7 @@ class WorkerDoor {
   void say_to_all(const std::string& text);
 
   asio::local::stream_protocol::acceptor acceptor_;
-  const std::string path_;
+  std::string path_;
   const int workers_;
   std::chrono::milliseconds patience_{};
   Heard heard_;

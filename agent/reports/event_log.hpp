@@ -3,7 +3,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "agent/decisions/agent_events.hpp"
@@ -16,9 +15,10 @@ namespace ddprun {
 
 class EventLog {
  public:
-  /// Goes on at the end of the file. Errors: kUnavailable, with its name.
-  static Result<EventLog> open(const asio::any_io_executor& executor, const LaunchSpec& spec,
-                               const RunFacts& run);
+  /// Goes on at the end of the file. Until then nothing is written. Errors: kUnavailable, with its
+  /// name.
+  Result<void> open(const asio::any_io_executor& executor, const LaunchSpec& spec,
+                    const RunFacts& run);
 
   /// Writes what happens now, if it is worth a line. If the file cannot be written, a warning says
   /// so once, and the job goes on.
@@ -27,16 +27,14 @@ class EventLog {
   void note_started(const std::vector<RunningWorker>& workers);
 
   /// Writes what still waits; see LogWriter::end().
-  void end() { writer_->end(); }
+  void end() {
+    if (writer_) writer_->end();
+  }
 
  private:
-  EventLog(std::shared_ptr<LogWriter> writer, std::shared_ptr<LogWriter::File> file,
-           const RunFacts& run)
-      : writer_{std::move(writer)}, file_{std::move(file)}, events_{run.host} {}
-
-  std::shared_ptr<LogWriter> writer_;
+  std::shared_ptr<LogWriter> writer_;  // null: it is not open
   std::shared_ptr<LogWriter::File> file_;
-  JobEvents events_;
+  JobEvents events_{""};
 };
 
 }  // namespace ddprun

@@ -56,16 +56,19 @@ Result<int> make_pipe(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<TimerPipe>> TimerPipe::make(const asio::any_io_executor& executor,
-                                                   const std::string& wanted,
-                                                   const std::string& temporary_directory) {
-  const auto make_at = [&](std::string path) -> Result<std::unique_ptr<TimerPipe>> {
+TimerPipe::TimerPipe(const asio::any_io_executor& executor)
+    : pipe_{executor}, alarm_{executor, TimePoint::max()} {}
+
+Result<void> TimerPipe::make(const std::string& wanted, const std::string& temporary_directory) {
+  const auto make_at = [this](const std::string& path) -> Result<void> {
     const auto pipe = make_pipe(path);
     if (!pipe) return pipe.error();
-    return std::unique_ptr<TimerPipe>{new TimerPipe{executor, std::move(path), *pipe}};
+    pipe_ = {pipe_.get_executor(), *pipe};
+    path_ = path;
+    return {};
   };
   if (!wanted.empty()) {
-    auto made = make_at(wanted);
+    const auto made = make_at(wanted);
     if (made) return made;
     log::warn("{}={}: {}; the workers' pipe gets another name", kTimerFileVariable, wanted,
               made.error().message);
@@ -73,18 +76,17 @@ Result<std::unique_ptr<TimerPipe>> TimerPipe::make(const asio::any_io_executor& 
   return make_at(temporary_directory + "/watchdog_timer_" + fresh_id());
 }
 
-TimerPipe::TimerPipe(const asio::any_io_executor& executor, std::string path, int pipe)
-    : path_{std::move(path)}, pipe_{executor, pipe}, alarm_{executor, TimePoint::max()} {}
-
 /// The user may have chosen its place, and that may hang.
 TimerPipe::~TimerPipe() {
   close();
+  if (path_.empty()) return;
   LeftBehindQueue disk{1};
   const auto added = disk.add([path = path_] { unlink(path.c_str()); });
   if (!added || !disk.done_within(kDiskTimeout)) log::warn("the pipe {} is left behind", path_);
 }
 
 void TimerPipe::listen(Listener expired) {
+  if (!pipe_.is_open()) return;
   expired_ = std::move(expired);
   const auto executor = pipe_.get_executor();
   start_coroutine(executor, read(), report_failure("reading the timers' pipe"));
@@ -92,6 +94,7 @@ void TimerPipe::listen(Listener expired) {
 }
 
 void TimerPipe::forget() {
+  if (!pipe_.is_open()) return;
   drain();
   book_.clear();
   set_alarm();

@@ -9,7 +9,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "agent/timers/timer_book.hpp"
@@ -22,14 +21,15 @@ class TimerPipe {
  public:
   using Listener = std::function<void(const ExpiredTimer&)>;
 
-  /// Makes it at `wanted`, for this user alone. Where that is "", or something is there already
-  /// that is no abandoned pipe of this user, it gets a fresh name in `temporary_directory`. Errors:
-  /// kUnavailable.
-  static Result<std::unique_ptr<TimerPipe>> make(const asio::any_io_executor& executor,
-                                                 const std::string& wanted,
-                                                 const std::string& temporary_directory);
+  /// Until make() there is no pipe, and no timer.
+  explicit TimerPipe(const asio::any_io_executor& executor);
   TimerPipe(const TimerPipe&) = delete;
   ~TimerPipe();  // removes the pipe
+
+  /// Makes it at `wanted`, for this user alone. Where that is "", or something is there already
+  /// that is no abandoned pipe of this user, it gets a fresh name in `temporary_directory`. Once
+  /// only. Errors: kUnavailable.
+  Result<void> make(const std::string& wanted, const std::string& temporary_directory);
 
   const std::string& path() const { return path_; }
 
@@ -43,7 +43,6 @@ class TimerPipe {
   void close();
 
  private:
-  TimerPipe(const asio::any_io_executor& executor, std::string path, int pipe);
   asio::awaitable<void> read();
   asio::awaitable<void> keep_time();
   void drain();

@@ -11,7 +11,7 @@
 
 namespace ddprun {
 
-/// Returns what an agent of `spec` asks; see Agent::check_by(). `spec` must live longer.
+/// Returns what an agent of `spec` asks; see AgentServices. `spec` must live longer.
 CheckNode node_checkup(const LaunchSpec& spec);
 
 }  // namespace ddprun

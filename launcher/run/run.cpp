@@ -117,13 +117,7 @@ class Run {
 
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
-    auto agent =
-        std::make_optional<Agent>(io_.get_executor(), spec_, node_, std::move(watch_folder_),
-                                  consoles_, coordinator_, event_log_ ? &*event_log_ : nullptr);
-    if (trainer_door_) agent->listen_to(*trainer_door_);
-    if (timer_pipe_) agent->keep_timers(*timer_pipe_);
-    if (worker_door_) agent->keep_workers_by(*worker_door_);
-    if (spec_.node.check) agent->check_by(node_checkup(spec_));
+    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, services());
     coordinator_.when_moved([this] { tell_job_facts(); });
     const JobRecord& record = agent->record();
     agent->record().when_hang_changes([this, &record] { report_hang(record.hang()); });
@@ -140,10 +134,10 @@ class Run {
     while (!ended) io_.run_one();
     events_.ended(*ended);
     agent_ = nullptr;
-    if (event_log_) event_log_->end();
+    event_log_.end();
     if (control) control->close();
-    if (trainer_door_) trainer_door_->close();
-    if (timer_pipe_) timer_pipe_->close();
+    trainer_door_.close();
+    timer_pipe_.close();
     coordinator_.say_goodbye();
     RunEnd end{std::move(*ended),
                {agent->outcome(), record.verdict(), record.hang(), record.times(),
@@ -176,6 +170,17 @@ class Run {
   }
 
  private:
+  AgentServices services() {
+    return {.consoles = consoles_,
+            .coordinator = coordinator_,
+            .events = event_log_,
+            .trainings = trainer_door_,
+            .staying = worker_door_,
+            .timers = timer_pipe_,
+            .check = spec_.node.check ? node_checkup(spec_) : CheckNode{},
+            .folder = std::move(watch_folder_)};
+  }
+
   /// Is called for each hang, and with nullopt when the job is in none any more.
   void report_hang(const std::optional<HangReport>& hang) {
     const JobReport report = job_report(hang, node_.run.run_id);
@@ -215,20 +220,18 @@ class Run {
     const std::string token = fresh_token();
     const auto file = job_folder_->write("trainer_token", token);
     if (token.empty() || !file) return log::info("trainings cannot tell their steps here");
-    auto door = TrainerDoor::open(io_.get_executor(), token, spec_.workers);
-    if (!door) return log::info("trainings cannot tell their steps: {}", door.error().message);
-    trainer_door_ = std::move(*door);
-    node_.trainer_url = trainer_door_->url();
+    if (const auto opened = trainer_door_.open(token); !opened)
+      return log::info("trainings cannot tell their steps: {}", opened.error().message);
+    node_.trainer_url = trainer_door_.url();
     node_.trainer_token = file->string();
   }
 
   /// Lets workers stay that can, while members of the job change. Without it all are restarted.
   void open_worker_door() {
     if (!spec_.in_place || !watch_folder_) return;
-    auto door = WorkerDoor::open(io_.get_executor(), watch_folder_->path(), spec_.workers);
-    if (!door) return log::info("no worker can stay: {}", door.error().message);
-    worker_door_ = std::move(*door);
-    node_.control = worker_door_->path();
+    if (const auto opened = worker_door_.open(watch_folder_->path()); !opened)
+      return log::info("no worker can stay: {}", opened.error().message);
+    node_.control = worker_door_.path();
   }
 
   JobFacts job_facts() const {
@@ -263,10 +266,9 @@ class Run {
 
   Result<void> open_event_log() {
     if (spec_.event_log.empty()) return {};
-    auto opened = EventLog::open(io_.get_executor(), spec_, node_.run);
-    if (!opened) return Error{opened.error().kind, "--event-log: " + opened.error().message};
-    event_log_.emplace(std::move(*opened));
-    return {};
+    const auto opened = event_log_.open(io_.get_executor(), spec_, node_.run);
+    if (opened) return {};
+    return Error{opened.error().kind, "--event-log: " + opened.error().message};
   }
 
   /// Without it the job runs as well.
@@ -282,11 +284,10 @@ class Run {
   /// it the job runs as well.
   void make_timer_pipe() {
     if (environment_(kFileTimerVariable) != "1") return;
-    auto made = TimerPipe::make(io_.get_executor(), environment_(kTimerFileVariable).value_or(""),
-                                private_directory(environment_));
+    const auto made = timer_pipe_.make(environment_(kTimerFileVariable).value_or(""),
+                                       private_directory(environment_));
     if (!made) return log::warn("workers cannot set timers: {}", made.error().message);
-    timer_pipe_ = std::move(*made);
-    node_.timer_pipe = timer_pipe_->path();
+    node_.timer_pipe = timer_pipe_.path();
   }
 
   Result<void> make_directory() {
@@ -308,12 +309,12 @@ class Run {
   std::optional<SignalHold> signals_;
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
-  std::optional<EventLog> event_log_;
+  EventLog event_log_;
   std::optional<JobFolder> job_folder_;
   std::int64_t started_unix_ms_ = 0;
-  std::unique_ptr<TrainerDoor> trainer_door_;
-  std::unique_ptr<WorkerDoor> worker_door_;
-  std::unique_ptr<TimerPipe> timer_pipe_;
+  TrainerDoor trainer_door_{io_.get_executor(), spec_.workers};
+  WorkerDoor worker_door_{io_.get_executor(), spec_.workers};
+  TimerPipe timer_pipe_{io_.get_executor()};
   std::optional<WatchFolder> watch_folder_;
   Agent* agent_ = nullptr;  // while it runs
   ReportWriter reports_;

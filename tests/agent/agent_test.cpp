@@ -36,8 +36,13 @@ class AgentFixture {
     begin_alone();
   }
   void begin_alone() {
-    agent_.emplace(loop_.executor(), spec_, node_, std::nullopt,
-                   Consoles{out_console_, err_console_}, own_);
+    agent_.emplace(loop_.executor(), spec_, node_,
+                   AgentServices{.consoles = {out_console_, err_console_},
+                                 .coordinator = own_,
+                                 .events = events_,
+                                 .trainings = trainings_,
+                                 .staying = staying_,
+                                 .timers = timers_});
     asio::co_spawn(loop_.executor(), agent_->run(),
                    [this](const std::exception_ptr& failure, AgentEnd how) {
                      CHECK(!failure);
@@ -63,6 +68,10 @@ class AgentFixture {
   LaunchSpec spec_;
   NodeFacts node_;
   LocalCoordinator own_;
+  EventLog events_;
+  TrainerDoor trainings_{loop_.executor(), 1};
+  WorkerDoor staying_{loop_.executor(), 1};
+  TimerPipe timers_{loop_.executor()};
   std::unique_ptr<Server> server_;
   std::optional<Agent> agent_;
   std::optional<AgentEnd> end_;

@@ -42,15 +42,13 @@ TEST_CASE("a worker's lines are read, and others are refused with a sentence") {
 class WorkerDoorFixture {
  protected:
   WorkerDoorFixture() {
-    auto opened = WorkerDoor::open(loop_.executor(), folder_.path(), 2);
-    REQUIRE(opened.has_value());
-    door_ = std::move(*opened);
-    door_->begin(7s, [this](const WorkerSaid& word) { heard_.push_back(word); });
+    REQUIRE(door_.open(folder_.path()).has_value());
+    door_.begin(7s, [this](const WorkerSaid& word) { heard_.push_back(word); });
   }
 
   stream_protocol::socket connects() {
     stream_protocol::socket socket{loop_.executor()};
-    socket.connect(stream_protocol::endpoint{door_->path()});
+    socket.connect(stream_protocol::endpoint{door_.path()});
     return socket;
   }
   void says(stream_protocol::socket& socket, const std::string& line) {
@@ -72,7 +70,7 @@ class WorkerDoorFixture {
 
   ScratchFolder folder_;
   EventLoop loop_;
-  std::unique_ptr<WorkerDoor> door_;
+  WorkerDoor door_{loop_.executor(), 2};
   std::vector<WorkerSaid> heard_;
 };
 
@@ -83,22 +81,22 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a worker says hello, is asked to leave, and
   CHECK(heard_[0].local_rank == 1);
   CHECK(std::get<CanStay>(heard_[0].what).round == 3);
   CHECK(next(worker) == R"({"patience_s":7.0,"type":"welcome"})");
-  door_->ask_to_hold(3);
+  door_.ask_to_hold(3);
   CHECK(next(worker) == R"({"round":3,"type":"hold"})");
-  door_->ask_to_leave_after({3, 812});
+  door_.ask_to_leave_after({3, 812});
   CHECK(next(worker) == R"({"round":3,"step":812,"type":"leave_after"})");
-  door_->ask_to_leave(3);
+  door_.ask_to_leave(3);
   CHECK(next(worker) == R"({"round":3,"type":"leave"})");
   says(worker, R"({"type":"parked","round":3})");
   heard(2);
   CHECK(std::get<Parked>(heard_[1].what).round == 3);
-  door_->enter(1, 4, {{"RANK", "5"}});
+  door_.enter(1, 4, {{"RANK", "5"}});
   CHECK(next(worker) == R"({"environment":{"RANK":"5"},"round":4,"type":"enter"})");
 }
 
 TEST_CASE_METHOD(WorkerDoorFixture,
                  "a worker whose round is known before it says hello hears of it then") {
-  door_->enter(0, 4, {{"RANK", "5"}});
+  door_.enter(0, 4, {{"RANK", "5"}});
   auto worker = connects();
   says(worker, R"({"type":"hello","local_rank":0,"round":0,"resize":true})");
   heard(1);
@@ -112,12 +110,12 @@ TEST_CASE_METHOD(WorkerDoorFixture,
 }
 
 TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for workers that are restarted") {
-  door_->enter(0, 4, {});
-  door_->enter(1, 4, {});
+  door_.enter(0, 4, {});
+  door_.enter(1, 4, {});
   auto worker = connects();
   says(worker, R"({"type":"hello","local_rank":0,"round":4,"resize":true})");  // it was started for
                                                                                // that round
-  door_->forget({1});
+  door_.forget({1});
   auto parked = connects();
   says(parked, R"({"type":"hello","local_rank":1,"round":0,"resize":true})");
   heard(2);
@@ -150,7 +148,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "the process that has said hello last is the
   heard(2);
   next(second);
   first.close();
-  door_->enter(0, 3, {});
+  door_.enter(0, 3, {});
   CHECK(next(second) == R"({"environment":{},"round":3,"type":"enter"})");
 }
 
@@ -161,7 +159,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "what a worker has said is not heard of the 
   says(first, kHello);
   heard(1);
   says(first, R"({"type":"parked","round":0})");  // nobody has read it when it is replaced
-  door_->forget({0});
+  door_.forget({0});
   auto second = connects();
   says(second, kHello);
   heard(2);

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <optional>
 
 #include "tests/support/event_loop.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -19,9 +20,8 @@ class PipeFixture {
  protected:
   TimerPipe& pipe() { return *pipe_; }
   void make(const std::string& wanted = "") {
-    auto made = TimerPipe::make(loop_.executor(), wanted, folder_.path());
-    REQUIRE(made.has_value());
-    pipe_ = std::move(*made);
+    pipe_.emplace(loop_.executor());
+    REQUIRE(pipe_->make(wanted, folder_.path()).has_value());
     pipe_->listen([this](const ExpiredTimer& timer) { expired_.push_back(timer); });
   }
   /// As FileTimerClient does it: open, one line, close.
@@ -44,7 +44,7 @@ class PipeFixture {
 
   EventLoop loop_;
   ScratchFolder folder_;
-  std::unique_ptr<TimerPipe> pipe_;
+  std::optional<TimerPipe> pipe_;
   std::vector<ExpiredTimer> expired_;
 };
 
@@ -109,9 +109,9 @@ TEST_CASE_METHOD(PipeFixture, "what is there already is nobody's to remove") {
 
 TEST_CASE_METHOD(PipeFixture, "a pipe that somebody else reads stays theirs") {
   make(file("timers"));
-  const auto second = TimerPipe::make(loop_.executor(), file("timers"), folder_.path());
-  REQUIRE(second.has_value());
-  CHECK((*second)->path() != file("timers"));
+  TimerPipe second{loop_.executor()};
+  REQUIRE(second.make(file("timers"), folder_.path()).has_value());
+  CHECK(second.path() != file("timers"));
   set_timer(71, 1ms);
   wait_for_expired(1);
 }
