@@ -36,7 +36,8 @@ OwnCoordinator::~OwnCoordinator() {
   if (memory_) memory_->end_within(std::chrono::milliseconds{0});
 }
 
-Result<void> OwnCoordinator::open(RunFacts& run) {
+Result<void> OwnCoordinator::prepare(NodeFacts& node) {
+  RunFacts& run = node.run;
   if (spec_.terms.nodes_max > 1) loop_.emplace(1);
   if (!spec_.node.history.empty())
     memory_ = std::make_shared<FolderMemory>(home_.get_executor(), spec_.node.history);
@@ -113,7 +114,7 @@ void OwnCoordinator::close() {
   });
 }
 
-void OwnCoordinator::say_goodbye() {
+void OwnCoordinator::stop() {
   const auto begun = Clock::now();
   home_.run_for(kLastWords);
   if (memory_) memory_->end_within(kMemoryEndTimeout);

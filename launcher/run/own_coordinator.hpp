@@ -21,6 +21,7 @@
 #include "launcher/run/loop_thread.hpp"
 #include "launcher/run/open_coordinator.hpp"
 #include "launcher/run/run.hpp"
+#include "launcher/run/service.hpp"
 #include "live/page/status_server.hpp"
 
 namespace ddprun {
@@ -32,7 +33,7 @@ struct CoordinatorPlace {
   std::string status_url = {};  // where this process serves the status page; "": nowhere
 };
 
-class OwnCoordinator : public LocalCoordinator {
+class OwnCoordinator : public LocalCoordinator, public Service {
  public:
   using ReadLog = std::function<asio::awaitable<HttpReply>(HttpRequest)>;
 
@@ -44,10 +45,10 @@ class OwnCoordinator : public LocalCoordinator {
   OwnCoordinator(const OwnCoordinator&) = delete;
   OwnCoordinator& operator=(const OwnCoordinator&) = delete;
 
-  /// Serves the coordinator, or finds that it is elsewhere. Adds to `run` where it is, and tells
+  /// Serves the coordinator, or finds that it is elsewhere. Adds to `node` where it is, and tells
   /// the user. Runs the agent's event loop meanwhile. Errors: as those of open_coordinator() and
   /// open_status_page().
-  Result<void> open(RunFacts& run);
+  Result<void> prepare(NodeFacts& node) override;
 
   AskEtcd ask_etcd() override;
   std::uint16_t stand_by() override;
@@ -63,7 +64,7 @@ class OwnCoordinator : public LocalCoordinator {
   /// The agent has ended, and nobody has to be served any more.
   void close();
   /// Runs the event loops until open connections have had time for their last words.
-  void say_goodbye();
+  void stop() override;
 
  private:
   asio::io_context& serving() { return loop_ ? *loop_ : home_; }

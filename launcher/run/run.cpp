@@ -1,15 +1,14 @@
 #include "launcher/run/run.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <iterator>
-#include <memory>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -29,6 +28,8 @@
 #include "launcher/run/run_folders.hpp"
 #include "launcher/run/run_recorder.hpp"
 #include "launcher/run/run_report.hpp"
+#include "launcher/run/run_services.hpp"
+#include "launcher/run/service.hpp"
 #include "launcher/run/signal_hold.hpp"
 
 namespace ddprun {
@@ -65,7 +66,7 @@ struct RunEnd {
 };
 
 /// A run from its preparation to its report. Members are destroyed in the reverse of their order:
-/// the coordinator goes first, and then the files of the run.
+/// the services go first, and then the files of the run.
 class Run {
  public:
   Run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentLookup& environment,
@@ -100,30 +101,23 @@ class Run {
     node_.mark = fresh_id();
     guardian_.emplace(node_.mark);
     node_.guardian = guardian_->pid();
-    make_watch_folder();
-    make_timer_pipe();
     return has_logs ? Result<void>{} : make_directory();
   }
 
-  /// Serves the coordinator, or takes it to be elsewhere.
-  Result<void> open_meeting() {
-    if (const auto opened = coordinator_.open(node_.run); !opened) return opened.error();
+  Result<void> prepare_services() {
+    for (Service* const service : services_)
+      if (auto prepared = service->prepare(node_); !prepared) return prepared;
     say_threads(spec_, node_, environment_);
-    make_job_folder();
-    open_trainer_door();
-    open_worker_door();
     return {};
   }
 
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
-    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, services());
-    coordinator_.when_moved([this] { tell_job_facts(); });
+    auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, agent_services());
     const JobRecord& record = agent->record();
     agent->record().when_hang_changes([this, &record] { report_hang(record.hang()); });
-    recorder_.watch(*agent, node_);
     agent_ = &*agent;
-    const auto control = open_control(*agent);
+    for (Service* const service : services_) service->start(*agent);
     signals_->release();
     std::optional<AgentEnd> ended;
     const auto note_end = [&](AgentEnd how) {
@@ -135,10 +129,7 @@ class Run {
     events_.ended(*ended);
     agent_ = nullptr;
     event_log_.end();
-    if (control) control->close();
-    trainer_door_.close();
-    timer_pipe_.close();
-    coordinator_.say_goodbye();
+    std::ranges::for_each(services_ | std::views::reverse, &Service::stop);
     RunEnd end{std::move(*ended),
                {agent->outcome(), record.verdict(), record.hang(), record.times(),
                 record.past_hangs(), spec_.terms.restarts_max, spec_.terms.restarts,
@@ -170,15 +161,15 @@ class Run {
   }
 
  private:
-  AgentServices services() {
+  AgentServices agent_services() {
     return {.consoles = consoles_,
             .coordinator = coordinator_,
             .events = event_log_,
-            .trainings = trainer_door_,
-            .staying = worker_door_,
-            .timers = timer_pipe_,
+            .trainings = for_workers_.trainings(),
+            .staying = for_workers_.staying(),
+            .timers = for_workers_.timers(),
             .check = spec_.node.check ? node_checkup(spec_) : CheckNode{},
-            .folder = std::move(watch_folder_)};
+            .folder = for_workers_.take_watch_folder()};
   }
 
   /// Is called for each hang, and with nullopt when the job is in none any more.
@@ -186,13 +177,6 @@ class Run {
     const JobReport report = job_report(hang, node_.run.run_id);
     events_.reported(report);
     reports_.write(report);
-  }
-
-  /// `ddprun ls` is to name the coordinator that there is now.
-  void tell_job_facts() const {
-    if (!job_folder_) return;
-    if (const auto told = job_folder_->tell(job_facts()); !told)
-      log::info("`ddprun ls` names a coordinator of before: {}", told.error().message);
   }
 
   /// The page is served in the coordinator's event loop; logs belong to the agent's.
@@ -204,57 +188,6 @@ class Run {
     if (agent_ == nullptr) co_return HttpReply{http_sentence(404, "the agent has ended")};
     HttpReply reply = co_await answer_log(*agent_, std::move(request));
     co_return reply;
-  }
-
-  /// Lets other programs of this user find the job. Without it the job runs as well.
-  void make_job_folder() {
-    auto made = JobFolder::make(environment_);
-    if (!made) return log::info("`ddprun ls` does not find this job: {}", made.error().message);
-    job_folder_.emplace(std::move(*made));
-  }
-
-  /// Lets trainings of Hugging Face's Trainer tell how far they are, unless they tell it elsewhere.
-  void open_trainer_door() {
-    const bool elsewhere = environment_(kTrainerUrlVariable) || environment_(kTrainerTokenVariable);
-    if (!spec_.introspection || !job_folder_ || elsewhere) return;
-    const std::string token = fresh_token();
-    const auto file = job_folder_->write("trainer_token", token);
-    if (token.empty() || !file) return log::info("trainings cannot tell their steps here");
-    if (const auto opened = trainer_door_.open(token); !opened)
-      return log::info("trainings cannot tell their steps: {}", opened.error().message);
-    node_.trainer_url = trainer_door_.url();
-    node_.trainer_token = file->string();
-  }
-
-  /// Lets workers stay that can, while members of the job change. Without it all are restarted.
-  void open_worker_door() {
-    if (!spec_.in_place || !watch_folder_) return;
-    if (const auto opened = worker_door_.open(watch_folder_->path()); !opened)
-      return log::info("no worker can stay: {}", opened.error().message);
-    node_.control = worker_door_.path();
-  }
-
-  JobFacts job_facts() const {
-    const CoordinatorPlace& place = coordinator_.place();
-    return {.run_id = node_.run.run_id,
-            .title = spec_.title,
-            .host = node_.run.host,
-            .pid = ::getpid(),
-            .started_unix_ms = started_unix_ms_,
-            .workers = spec_.workers,
-            .run_directory = node_.run_directory.string(),
-            .coordinator = place.coordinator,
-            .coordinator_here = place.is_here,
-            .status_url = place.status_url};
-  }
-
-  std::unique_ptr<ControlServer> open_control(Agent& agent) {
-    if (!job_folder_) return nullptr;
-    started_unix_ms_ = unix_time_ms();
-    auto acceptor = job_folder_->open(io_.get_executor(), job_facts());
-    if (acceptor) return std::make_unique<ControlServer>(std::move(*acceptor), job_facts(), agent);
-    log::info("`ddprun ls` does not find this job: {}", acceptor.error().message);
-    return nullptr;
   }
 
   /// Signals that would end ddprun wait until the agent handles them.
@@ -269,25 +202,6 @@ class Run {
     const auto opened = event_log_.open(io_.get_executor(), spec_, node_.run);
     if (opened) return {};
     return Error{opened.error().kind, "--event-log: " + opened.error().message};
-  }
-
-  /// Without it the job runs as well.
-  void make_watch_folder() {
-    if (!spec_.introspection) return;
-    auto made = WatchFolder::make(private_directory(environment_));
-    if (!made) return log::info("no looks into workers: {}", made.error().message);
-    watch_folder_.emplace(std::move(*made));
-    node_.watch_folder = watch_folder_->path();
-  }
-
-  /// Lets workers set timers for themselves where the user wants them to, as torchrun does. Without
-  /// it the job runs as well.
-  void make_timer_pipe() {
-    if (environment_(kFileTimerVariable) != "1") return;
-    const auto made = timer_pipe_.make(environment_(kTimerFileVariable).value_or(""),
-                                       private_directory(environment_));
-    if (!made) return log::warn("workers cannot set timers: {}", made.error().message);
-    node_.timer_pipe = timer_pipe_.path();
   }
 
   Result<void> make_directory() {
@@ -310,18 +224,16 @@ class Run {
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
   EventLog event_log_;
-  std::optional<JobFolder> job_folder_;
-  std::int64_t started_unix_ms_ = 0;
-  TrainerDoor trainer_door_{io_.get_executor(), spec_.workers};
-  WorkerDoor worker_door_{io_.get_executor(), spec_.workers};
-  TimerPipe timer_pipe_{io_.get_executor()};
-  std::optional<WatchFolder> watch_folder_;
   Agent* agent_ = nullptr;  // while it runs
   ReportWriter reports_;
-  RunRecorder recorder_{io_, spec_};
   OwnCoordinator coordinator_{io_, spec_, events_, [this](HttpRequest request) {
                                 return log_from_agent(std::move(request));
                               }};
+  PublishedJob published_{io_.get_executor(), spec_, environment_, coordinator_};
+  WorkerServices for_workers_{io_.get_executor(), spec_, environment_, published_};
+  RunRecorder recorder_{io_, spec_};
+  /// The coordinator is stopped last: its last words end when nothing else is in the event loop.
+  const std::array<Service*, 4> services_{&coordinator_, &published_, &for_workers_, &recorder_};
 };
 
 }  // namespace
@@ -330,7 +242,7 @@ Result<int> run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentL
                 Console& out, Console& err, const RunEvents& events) {
   Run run{io, spec, environment, {out, err}, events};
   auto begun = run.prepare();
-  if (begun) begun = run.open_meeting();
+  if (begun) begun = run.prepare_services();
   if (!begun) {
     run.write_report(job_report(begun.error(), spec.meeting.run_id));
     return begun.error();

@@ -53,12 +53,16 @@ std::vector<std::string> hosts_in(const JobStatus& status) {
 RunRecorder::RunRecorder(asio::io_context& home, const LaunchSpec& spec)
     : home_{home}, spec_{spec} {}
 
-void RunRecorder::watch(Agent& agent, const NodeFacts& node) {
-  if (!spec_.logs.record.wanted || spec_.logs.directory.empty() || spec_.logs.no_files) return;
+Result<void> RunRecorder::prepare(NodeFacts& node) {
+  if (!spec_.logs.record.wanted || spec_.logs.directory.empty() || spec_.logs.no_files) return {};
   node_ = &node;
   started_unix_ms_ = unix_time_ms();
   writes_ = node.run.coordinator_here;  // the job may end before there is a round
-  agent.record().when_workers_run([this, &agent] { note_start(agent); });
+  return {};
+}
+
+void RunRecorder::start(Agent& agent) {
+  if (node_ != nullptr) agent.record().when_workers_run([this, &agent] { note_start(agent); });
 }
 
 void RunRecorder::note_start(Agent& agent) {

@@ -22,6 +22,7 @@
 #include "base/system/left_behind.hpp"
 #include "launcher/record/run_record.hpp"
 #include "launcher/run/facts_thread.hpp"
+#include "launcher/run/service.hpp"
 
 namespace ddprun {
 
@@ -32,14 +33,14 @@ bool writes_record(const StartRound& round);
 /// The hosts of the nodes that take part in a round. Pure.
 std::vector<std::string> hosts_in(const JobStatus& status);
 
-class RunRecorder {
+class RunRecorder : public Service {
  public:
   /// `home` and `spec` must live longer.
   RunRecorder(asio::io_context& home, const LaunchSpec& spec);
 
-  /// Gathers the facts of the run whenever the agent's workers have been started. `node` must live
-  /// longer.
-  void watch(Agent& agent, const NodeFacts& node);
+  Result<void> prepare(NodeFacts& node) override;
+  /// Gathers the facts of the run whenever the agent's workers have been started.
+  void start(Agent& agent) override;
 
   /// Adds to the report of a failure what has changed, or keeps the record of a good run. What
   /// cannot be gathered, read or written is one warning, after a few seconds at most where a disk
