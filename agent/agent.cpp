@@ -50,7 +50,7 @@ AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
           .preempt_timeout = spec.preemption.timeout,
           .preempt_timeout_after_sigterm = spec.preemption.timeout_after_sigterm,
           .checkpoint_signal = spec.preemption.checkpoint_signal,
-          .hears_workers = !node.control.empty(),
+          .hears_workers = !node.endpoints.control.empty(),
           .endpoint = text_of(run.coordinator),
           .places = places_of(spec, run),
           .find_successor = has_registry ? FindSuccessor::kInRegistry : FindSuccessor::kAmongNodes,

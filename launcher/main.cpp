@@ -18,7 +18,7 @@
 #include "launcher/run/exit_code.hpp"
 #include "launcher/run/first_process.hpp"
 #include "launcher/run/log.hpp"
-#include "launcher/run/node_facts.hpp"
+#include "launcher/run/machine_facts.hpp"
 #include "launcher/run/report_writer.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/run/run_report.hpp"
@@ -67,9 +67,9 @@ int launch(const Launch& job, boost::asio::io_context& io, Console& out, Console
   for (const std::string& warning : job.warnings) log::write(level, warning);
   if (!job.cluster.empty()) log::write(level, job.cluster);
   if (job.dry_run) {
-    const auto node = node_facts(job.spec, environment);
-    if (!node) return complain(node.error());
-    out.write(dry_run(job.spec, *node, job.workers_of_nodes));
+    const auto machine = machine_facts(job.spec, environment);
+    if (!machine) return complain(machine.error());
+    out.write(dry_run(job.spec, *machine, job.workers_of_nodes));
     return 0;
   }
   const auto code = run(io, job.spec, environment, out, err);

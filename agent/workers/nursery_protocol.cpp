@@ -96,7 +96,7 @@ Command plan_nursery(const LaunchSpec& spec, const NodeFacts& node) {
                   {}};
   // Libraries count the CPUs that they may use while they are loaded: the nursery gets the place
   // that all workers share.
-  const auto& places = node.placements;
+  const auto& places = node.machine.placements;
   if (!places.empty() && std::ranges::all_of(places, [&](auto& p) { return p == places.front(); }))
     command.placement = places.front();
   return command;

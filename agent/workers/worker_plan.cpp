@@ -67,7 +67,7 @@ void spare_proxies(Environment& out, const std::string& host) {
 /// The variables that are the same for all workers of this node in every round. Values that the
 /// user has set for the libraries win.
 Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
-  Environment out = parse(node.environment);
+  Environment out = parse(node.machine.environment);
   out.erase(env::kHeartbeat);  // an agent above this one may have set it
   out.erase(kSecretVariable);  // workers have no use for it
   out[env::kCheckpointSignal] = std::to_string(spec.preemption.checkpoint_signal);
@@ -76,9 +76,9 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   out.erase(env::kControl);
   out.erase(env::kParked);
   if (spec.introspection) out.try_emplace("PYTHONFAULTHANDLER", "1");
-  if (!node.timer_pipe.empty()) out[kTimerFileVariable] = node.timer_pipe;
-  if (!node.trainer_url.empty()) spare_proxies(out, kTrainerHost);
-  if (const auto threads = threads_per_worker(spec.workers, node.usable_cpus))
+  if (!node.endpoints.timer_pipe.empty()) out[kTimerFileVariable] = node.endpoints.timer_pipe;
+  if (!node.endpoints.trainer_url.empty()) spare_proxies(out, kTrainerHost);
+  if (const auto threads = threads_per_worker(spec.workers, node.machine.usable_cpus))
     out.try_emplace(env::kOmpNumThreads, std::to_string(*threads));
   if (!node.mark.empty()) {
     std::string& marks = out[kMarkVariable];
@@ -133,27 +133,29 @@ void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& roun
   out[env::kWorldSize] = std::to_string(std::max(round.world_size, rank + 1));
   out[env::kRoleWorldSize] = std::to_string(std::max(round.role_world_size, role_rank + 1));
   out[env::kErrorFile] = error_file(node, round, local_rank).string();
-  if (!node.heartbeats.empty())
-    out[env::kHeartbeat] = sdk::to_string({node.heartbeats, static_cast<std::size_t>(local_rank)});
-  if (!node.control.empty()) out[env::kControl] = node.control + ":" + std::to_string(local_rank);
-  if (node.trainer_url.empty()) return;
-  out[kTrainerUrlVariable] = node.trainer_url + "/" + std::to_string(local_rank);
-  out[kTrainerTokenVariable] = node.trainer_token;
+  if (!node.paths.heartbeats.empty())
+    out[env::kHeartbeat] =
+        sdk::to_string({node.paths.heartbeats, static_cast<std::size_t>(local_rank)});
+  if (!node.endpoints.control.empty())
+    out[env::kControl] = node.endpoints.control + ":" + std::to_string(local_rank);
+  if (node.endpoints.trainer_url.empty()) return;
+  out[kTrainerUrlVariable] = node.endpoints.trainer_url + "/" + std::to_string(local_rank);
+  out[kTrainerTokenVariable] = node.endpoints.trainer_token;
 }
 
 /// Lets Python run the hook, which takes both variables away again. The nursery's workers are
 /// forked, so they run it themselves.
 void add_hook(Environment& out, const StartRound& round, const NodeFacts& node, int local_rank) {
-  if (node.watch_folder.empty()) return;
-  const std::filesystem::path folder{node.watch_folder};
+  if (node.paths.watch_folder.empty()) return;
+  const std::filesystem::path folder{node.paths.watch_folder};
   out[env::kIntrospection] = (folder / watch_name(round.round, local_rank)).string();
 }
 
 }  // namespace
 
 std::filesystem::path round_directory(const NodeFacts& node, const StartRound& round) {
-  if (node.run_directory.empty()) return {};
-  return node.run_directory / ("attempt_" + std::to_string(round.round - 1));
+  if (node.paths.run_directory.empty()) return {};
+  return node.paths.run_directory / ("attempt_" + std::to_string(round.round - 1));
 }
 
 std::optional<int> threads_per_worker(int workers, int usable_cpus) {
@@ -191,9 +193,10 @@ std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& roun
   Environment environment = node_environment(spec, node);
   const Environment ours = environment;
   add_round(environment, spec, round, node);
-  if (!node.watch_folder.empty()) {
+  if (!node.paths.watch_folder.empty()) {
     const auto users = ours.find(kPythonPath);
-    environment[kPythonPath] = node.watch_folder + (users == ours.end() ? "" : ":" + users->second);
+    environment[kPythonPath] =
+        node.paths.watch_folder + (users == ours.end() ? "" : ":" + users->second);
   }
   std::vector<Command> commands;
   for (int local_rank = 0; local_rank < spec.workers; ++local_rank) {
@@ -201,7 +204,7 @@ std::vector<Command> plan_workers(const LaunchSpec& spec, const StartRound& roun
     add_hook(environment, round, node, local_rank);
     if (spec.virtual_local_rank) environment[kVisibleDevices] = own_device(ours, local_rank);
     Command command{spec.program, spec.arguments, flatten(environment), {}};
-    if (!node.placements.empty()) command.placement = node.placements[local_rank];
+    if (!node.machine.placements.empty()) command.placement = node.machine.placements[local_rank];
     // argv[0] is the program itself, which torchrun does not substitute in either.
     const std::array values{TemplateValue{"local_rank", std::to_string(local_rank)}};
     for (std::size_t i = 1; i < command.arguments.size(); ++i)
@@ -236,8 +239,8 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const No
   };
   const Streams redirected = at(logs.redirects);
   const Streams teed = at(logs.tee);
-  OutputPlan plan{plan_stream(spec, node.terminals.out, redirected.out, teed.out, local_rank),
-                  plan_stream(spec, node.terminals.err, redirected.err, teed.err, local_rank)};
+  OutputPlan plan{plan_stream(spec, node.machine.terminals.out, redirected.out, teed.out, local_rank),
+                  plan_stream(spec, node.machine.terminals.err, redirected.err, teed.err, local_rank)};
   const auto directory = round_directory(node, round);
   const auto own_directory = directory / std::to_string(local_rank);
   if (redirected.out || teed.out) plan.out.file = own_directory / "stdout.log";

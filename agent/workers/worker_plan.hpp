@@ -17,23 +17,38 @@
 
 namespace ddprun {
 
-/// What is known of the machine and of the run on it.
-struct NodeFacts {
+/// What is known of the machine before a run begins, and of ddprun's own process on it.
+struct MachineFacts {
   std::vector<std::string> environment;  // the agent's own, "NAME=value"
   int usable_cpus = 1;
-  std::filesystem::path run_directory;  // for logs and error files; "" when there is none
-  Streams terminals;                    // which of the agent's own streams are terminals
-  std::vector<Placement> placements;    // by local rank, when workers are bound to CPUs
-  std::string watch_folder;   // for the hook in Python workers, see introspection.hpp; "" none
-  std::string heartbeats;     // path of the memory that workers' heartbeats go to; "" none
-  std::string trainer_url;    // where a worker's training tells how far it is, before "/" and its
-                              // local rank; see trainer_door.hpp; "" nowhere
+  Streams terminals;                  // which of the agent's own streams are terminals
+  std::vector<Placement> placements;  // by local rank, when workers are bound to CPUs
+};
+
+/// The files of a run; "": there are none.
+struct RunPaths {
+  std::filesystem::path run_directory;  // for logs and error files
+  std::string watch_folder;             // for the hook in Python workers, see introspection.hpp
+  std::string heartbeats;               // the memory that workers' heartbeats go to
+};
+
+/// Where workers report to the agent; "": nowhere.
+struct WorkerEndpoints {
+  /// The address at which a worker's training tells how far it is, before "/" and its local rank;
+  /// see trainer_door.hpp.
+  std::string trainer_url;
   std::string trainer_token;  // path of the file with the token for that
-  std::string control;        // path of the socket for workers that can stay, see worker_door.hpp;
-                              // "" none
-  std::string timer_pipe;     // path of the workers' timers, see timer_book.hpp; "" none
-  std::string mark;           // every process of this node's workers carries it; "" none
-  pid_t guardian = -1;        // a child of the agent that is no worker; see guardian.hpp
+  std::string control;        // path of the socket for workers that can stay, see worker_door.hpp
+  std::string timer_pipe;     // path of the workers' timers, see timer_book.hpp
+};
+
+/// What is known of the machine and of the run on it.
+struct NodeFacts {
+  MachineFacts machine;
+  RunPaths paths;
+  WorkerEndpoints endpoints;
+  std::string mark;     // every process of this node's workers carries it; "" none
+  pid_t guardian = -1;  // a child of the agent that is no worker; see guardian.hpp
   RunFacts run;
 };
 

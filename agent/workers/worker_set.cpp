@@ -74,7 +74,7 @@ WorkerSet::WorkerSet(const asio::any_io_executor& executor, const LaunchSpec& sp
       exited_{std::move(exited)},
       files_{uses_log_folder(spec_.logs) ? LogWriter::make(executor_) : nullptr},
       evidence_{node_, std::move(oom), files_},
-      spawner_{executor_, std::min({spec_.workers, node_.usable_cpus, kSpawnThreadsMax})} {}
+      spawner_{executor_, std::min({spec_.workers, node_.machine.usable_cpus, kSpawnThreadsMax})} {}
 
 void WorkerSet::warm_up() {
   if (!spec_.warm) return;
@@ -150,7 +150,7 @@ void WorkerSet::begin_round(const StartRound& round) {
   // One that was started beside the round may have ended: another one gets its place.
   forget(workers_, [](const auto& worker) { return worker->ended(); });
   const bool keeps = !living(workers_).empty();
-  node_.heartbeats = evidence_.begin_round(round_, spec_.workers, keeps);
+  node_.paths.heartbeats = evidence_.begin_round(round_, spec_.workers, keeps);
   make_round_folder(files_, node_, round_, spec_.workers);
   make_folded_output();
 }

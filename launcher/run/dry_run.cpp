@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/numbers.hpp"
 #include "launcher/settings/words.hpp"
@@ -77,11 +78,13 @@ std::string heading(const Foreseen& first, int local_rank) {
 
 }  // namespace
 
-std::string dry_run(const LaunchSpec& spec, NodeFacts node,
+std::string dry_run(const LaunchSpec& spec, MachineFacts machine,
                     const std::vector<int>& workers_of_nodes) {
+  NodeFacts node{.machine = std::move(machine)};
   node.run.run_id = spec.meeting.run_id.empty() ? kFreshId : spec.meeting.run_id;
-  if (!spec.logs.no_files) node.run_directory = kRunDirectory;
-  const std::set<std::string> ours{node.environment.begin(), node.environment.end()};
+  if (!spec.logs.no_files) node.paths.run_directory = kRunDirectory;
+  const std::set<std::string> ours{node.machine.environment.begin(),
+                                   node.machine.environment.end()};
   const Foreseen first = first_round(spec, workers_of_nodes);
   std::vector<Command> commands = plan_workers(spec, first.round, node);
   std::string out;

@@ -11,7 +11,7 @@ namespace ddprun {
 /// Returns a command for each worker, with those variables that the worker has and ddprun has not.
 /// `workers_of_nodes` is as in Launch. What the nodes of a job decide only when they meet is shown
 /// as such.
-std::string dry_run(const LaunchSpec& spec, NodeFacts node,
+std::string dry_run(const LaunchSpec& spec, MachineFacts machine,
                     const std::vector<int>& workers_of_nodes = {});
 
 }  // namespace ddprun

@@ -21,8 +21,8 @@
 #include "base/system/fresh_names.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/run/exit_code.hpp"
+#include "launcher/run/machine_facts.hpp"
 #include "launcher/run/node_checkup.hpp"
-#include "launcher/run/node_facts.hpp"
 #include "launcher/run/own_coordinator.hpp"
 #include "launcher/run/report_writer.hpp"
 #include "launcher/run/run_folders.hpp"
@@ -48,12 +48,12 @@ std::size_t files_for_workers(const LaunchSpec& spec) {
 }
 
 /// Tells how many threads each worker gets where the user has chosen none.
-void say_threads(const LaunchSpec& spec, const NodeFacts& node,
+void say_threads(const LaunchSpec& spec, const MachineFacts& machine,
                  const EnvironmentLookup& environment) {
-  const auto threads = threads_per_worker(spec.workers, node.usable_cpus);
+  const auto threads = threads_per_worker(spec.workers, machine.usable_cpus);
   if (threads && !environment("OMP_NUM_THREADS"))
     log::info("OMP_NUM_THREADS={} for each of {} workers ({} usable CPUs)", *threads, spec.workers,
-              node.usable_cpus);
+              machine.usable_cpus);
 }
 
 bool has_error_file(const WorkerFailure& failure) { return !failure.error_file.empty(); }
@@ -82,9 +82,9 @@ class Run {
       log::warn(
           "/proc is not mounted (mount -t proc proc /proc): processes that leave the session of "
           "their worker outlive the job");
-    auto node = node_facts(spec_, environment_);
-    if (!node) return node.error();
-    node_ = std::move(*node);
+    auto machine = machine_facts(spec_, environment_);
+    if (!machine) return machine.error();
+    node_.machine = std::move(*machine);
     if (const auto raised =
             raise_file_limit(fmt::format("{} workers", spec_.workers), files_for_workers(spec_));
         !raised)
@@ -107,7 +107,7 @@ class Run {
   Result<void> prepare_services() {
     for (Service* const service : services_)
       if (auto prepared = service->prepare(node_); !prepared) return prepared;
-    say_threads(spec_, node_, environment_);
+    say_threads(spec_, node_.machine, environment_);
     return {};
   }
 
@@ -209,7 +209,7 @@ class Run {
     auto made = make_run_directory(spec_.logs, node_.run.run_id, environment_);
     if (!made) return made.error();
     directory_.emplace(std::move(*made));
-    node_.run_directory = directory_->path();
+    node_.paths.run_directory = directory_->path();
     if (!spec_.logs.directory.empty()) reports_.add_file(directory_->path() / "report.json");
     return {};
   }

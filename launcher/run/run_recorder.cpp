@@ -79,7 +79,7 @@ void RunRecorder::note_start(Agent& agent) {
 }
 
 void RunRecorder::gather() {
-  if (!thread_) thread_.emplace(home_, gathering(spec_, node_->environment));
+  if (!thread_) thread_.emplace(home_, gathering(spec_, node_->machine.environment));
   thread_->begin();
 }
 

@@ -45,7 +45,7 @@ JobFacts PublishedJob::facts() const {
           .pid = ::getpid(),
           .started_unix_ms = started_unix_ms_,
           .workers = spec_.workers,
-          .run_directory = node_->run_directory.string(),
+          .run_directory = node_->paths.run_directory.string(),
           .coordinator = place.coordinator,
           .coordinator_here = place.is_here,
           .status_url = place.status_url};
@@ -74,7 +74,7 @@ void WorkerServices::make_watch_folder(NodeFacts& node) {
   auto made = WatchFolder::make(private_directory(environment_));
   if (!made) return log::info("no looks into workers: {}", made.error().message);
   watch_folder_.emplace(std::move(*made));
-  node.watch_folder = watch_folder_->path();
+  node.paths.watch_folder = watch_folder_->path();
 }
 
 /// Workers set timers for themselves where the user wants them to, as with torchrun.
@@ -83,7 +83,7 @@ void WorkerServices::make_timers(NodeFacts& node) {
   const auto made =
       timers_.make(environment_(kTimerFileVariable).value_or(""), private_directory(environment_));
   if (!made) return log::warn("workers cannot set timers: {}", made.error().message);
-  node.timer_pipe = timers_.path();
+  node.endpoints.timer_pipe = timers_.path();
 }
 
 /// Trainings of Hugging Face's Trainer tell how far they are, unless they tell it elsewhere.
@@ -95,8 +95,8 @@ void WorkerServices::open_trainings(NodeFacts& node) {
   if (token.empty() || !file) return log::info("trainings cannot tell their steps here");
   if (const auto opened = trainings_.open(token); !opened)
     return log::info("trainings cannot tell their steps: {}", opened.error().message);
-  node.trainer_url = trainings_.url();
-  node.trainer_token = file->string();
+  node.endpoints.trainer_url = trainings_.url();
+  node.endpoints.trainer_token = file->string();
 }
 
 /// Workers that can stay do so while members of the job change. Without it all are restarted.
@@ -104,7 +104,7 @@ void WorkerServices::open_staying(NodeFacts& node) {
   if (!spec_.in_place || !watch_folder_) return;
   if (const auto opened = staying_.open(watch_folder_->path()); !opened)
     return log::info("no worker can stay: {}", opened.error().message);
-  node.control = staying_.path();
+  node.endpoints.control = staying_.path();
 }
 
 }  // namespace ddprun

@@ -51,8 +51,8 @@ struct NurseryFixture {
 
   explicit NurseryFixture(std::string interpreter) : python{std::move(interpreter)} {
     std::filesystem::create_directory(folder / "lib");
-    node.environment = {"PATH=/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1",
-                        "PYTHONPATH=" + (folder / "lib").string()};
+    node.machine.environment = {"PATH=/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1",
+                                "PYTHONPATH=" + (folder / "lib").string()};
     spec.program = python;
     spec.arguments = {python, "-u", folder / "train.py", "an argument"};
     spec.workers = 2;

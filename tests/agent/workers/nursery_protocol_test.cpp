@@ -20,9 +20,9 @@ LaunchSpec warm_job() {
 }
 
 NodeFacts node() {
-  return {.environment = {"HOME=/root", "RANK=7", "OMP_NUM_THREADS=3"},
-          .usable_cpus = 8,
-          .mark = "mark"};
+  return {
+      .machine = {.environment = {"HOME=/root", "RANK=7", "OMP_NUM_THREADS=3"}, .usable_cpus = 8},
+      .mark = "mark"};
 }
 
 json config_of(const Command& nursery) { return json::parse(nursery.arguments.at(4)); }
@@ -54,16 +54,16 @@ TEST_CASE("the nursery gets the workers' command, what to import and which modul
 
 TEST_CASE("the nursery is bound to CPUs only where all workers are bound to the same") {
   NodeFacts bound = node();
-  bound.placements = {{{0, 1}, {0}}, {{0, 1}, {0}}};
-  CHECK(plan_nursery(warm_job(), bound).placement == bound.placements.front());
-  bound.placements[1].cpus = {2, 3};
+  bound.machine.placements = {{{0, 1}, {0}}, {{0, 1}, {0}}};
+  CHECK(plan_nursery(warm_job(), bound).placement == bound.machine.placements.front());
+  bound.machine.placements[1].cpus = {2, 3};
   CHECK(plan_nursery(warm_job(), bound).placement == Placement{});
 }
 
 TEST_CASE("an order says what a worker has and the nursery has not") {
   const Command nursery = plan_nursery(warm_job(), node());
   NodeFacts bound = node();
-  bound.placements = {{{0}, {0}}, {{1}, {0}}};
+  bound.machine.placements = {{{0}, {0}}, {{1}, {0}}};
   const auto workers = plan_workers(warm_job(), {.round = 1, .first_rank = 4}, bound);
   const json order = json::parse(encode_order(workers[1], {7, 1, true}, nursery));
   CHECK(order["start"] == 7);

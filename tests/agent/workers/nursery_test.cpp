@@ -49,7 +49,7 @@ TEST_CASE("nursery: workers are forked, and are their agent's own all the same")
 TEST_CASE("nursery: every round sees its own environment") {
   if (python3().empty()) return;
   NurseryFixture f{python3()};
-  f.node.environment.push_back("EDITED=before");
+  f.node.machine.environment.push_back("EDITED=before");
   f.script(
       "import ctypes, os\nin_c = ctypes.CDLL(None).getenv\nin_c.restype = ctypes.c_char_p\n"
       "print(os.environ['EDITED'], in_c(b'EDITED').decode(), os.environ['ROUND'], "

@@ -38,11 +38,13 @@ std::map<std::string, std::string> environment_of(const Command& command) {
 }
 
 TEST_CASE("every worker knows where its own heartbeats go, and not those of an agent above") {
-  const auto commands = plan_workers(four_workers(), kSecondNode, {.heartbeats = "/proc/7/fd/3"});
+  const auto commands =
+      plan_workers(four_workers(), kSecondNode, {.paths = {.heartbeats = "/proc/7/fd/3"}});
   CHECK(environment_of(commands[0])["DDPRUN_HEARTBEAT"] == "/proc/7/fd/3:0");
   CHECK(environment_of(commands[3])["DDPRUN_HEARTBEAT"] == "/proc/7/fd/3:3");
-  const auto without = plan_workers(four_workers(), kSecondNode,
-                                    {.environment = {"DDPRUN_HEARTBEAT=/proc/1/fd/3:0"}});
+  const auto without =
+      plan_workers(four_workers(), kSecondNode,
+                   {.machine = {.environment = {"DDPRUN_HEARTBEAT=/proc/1/fd/3:0"}}});
   CHECK_FALSE(environment_of(without[0]).contains("DDPRUN_HEARTBEAT"));
 }
 
@@ -50,13 +52,13 @@ TEST_CASE("every worker knows which signal asks it for a checkpoint") {
   LaunchSpec spec = four_workers();
   spec.preemption.checkpoint_signal = SIGRTMIN;
   const NodeFacts node{
-      .environment = {"DDPRUN_CHECKPOINT_SIGNAL=9"}};  // from an agent above this one
+      .machine = {.environment = {"DDPRUN_CHECKPOINT_SIGNAL=9"}}};  // from an agent above this one
   for (const Command& command : plan_workers(spec, kSecondNode, node))
     CHECK(environment_of(command)["DDPRUN_CHECKPOINT_SIGNAL"] == std::to_string(SIGRTMIN));
 }
 
 TEST_CASE("no worker gets the job's secret") {
-  const NodeFacts node{.environment = {"HOME=/root", "DDPRUN_SECRET=abc"}};
+  const NodeFacts node{.machine = {.environment = {"HOME=/root", "DDPRUN_SECRET=abc"}}};
   for (const Command& command : plan_workers(four_workers(), kSecondNode, node))
     CHECK_FALSE(environment_of(command).contains("DDPRUN_SECRET"));
   for (const std::string& entry : common_environment(four_workers(), node).environment)
@@ -64,7 +66,7 @@ TEST_CASE("no worker gets the job's secret") {
 }
 
 TEST_CASE("every worker gets torchrun's variables") {
-  NodeFacts node{{"HOME=/root"}, 8, "/tmp/e"};
+  NodeFacts node{.machine = {{"HOME=/root"}, 8}, .paths = {"/tmp/e"}};
   node.run.run_id = "job7";
   const auto commands = plan_workers(four_workers(), kSecondNode, node);
   REQUIRE(commands.size() == 4);
@@ -98,9 +100,9 @@ TEST_CASE("every worker gets torchrun's variables") {
 
 TEST_CASE("no proxy gets what a training tells on this machine, with its token") {
   NodeFacts node;
-  node.trainer_url = "http://127.0.0.1:1";
+  node.endpoints.trainer_url = "http://127.0.0.1:1";
   const auto spared = [&node](std::vector<std::string> variables) {
-    node.environment = std::move(variables);
+    node.machine.environment = std::move(variables);
     return environment_of(plan_workers(four_workers(), kSecondNode, node)[0]);
   };
   auto environment = spared({"http_proxy=http://p:3128"});
@@ -111,25 +113,26 @@ TEST_CASE("no proxy gets what a training tells on this machine, with its token")
   CHECK(environment["NO_PROXY"] == environment["no_proxy"]);
   CHECK(spared({"HTTP_PROXY=http://p:3128", "no_proxy=*"})["no_proxy"] == "*");
   CHECK_FALSE(spared({"https_proxy=http://p:3128"}).contains("no_proxy"));
-  node.trainer_url.clear();
+  node.endpoints.trainer_url.clear();
   CHECK_FALSE(spared({"http_proxy=http://p:3128"}).contains("no_proxy"));
 }
 
 TEST_CASE("without introspection a worker has torchrun's variables and no other") {
   LaunchSpec spec = four_workers();
   spec.introspection = false;
-  const auto without = environment_of(plan_workers(spec, kSecondNode, {{}, 8, ""})[0]);
+  const auto without = environment_of(plan_workers(spec, kSecondNode, {.machine = {{}, 8}})[0]);
   CHECK_FALSE(without.contains("PYTHONFAULTHANDLER"));
   CHECK_FALSE(without.contains("PYTHONPATH"));
 }
 
 TEST_CASE("a worker's Python finds the hook before what the user has put on its path") {
-  NodeFacts node{{}, 8, ""};
-  node.watch_folder = "/tmp/w";
+  NodeFacts node{.machine = {{}, 8}};
+  node.paths.watch_folder = "/tmp/w";
   auto first = environment_of(plan_workers(four_workers(), kSecondNode, node)[0]);
   CHECK(first["PYTHONPATH"] == "/tmp/w");
   CHECK(first["DDPRUN_INTROSPECTION"] == "/tmp/w/3.0");
-  node.environment = {"PYTHONPATH=/a:/b", "PYTHONFAULTHANDLER=0", "DDPRUN_INTROSPECTION=outer"};
+  node.machine.environment = {"PYTHONPATH=/a:/b", "PYTHONFAULTHANDLER=0",
+                              "DDPRUN_INTROSPECTION=outer"};
   first = environment_of(plan_workers(four_workers(), kSecondNode, node)[0]);
   CHECK(first["PYTHONPATH"] == "/tmp/w:/a:/b");
   CHECK(first["PYTHONFAULTHANDLER"] == "0");
@@ -139,12 +142,12 @@ TEST_CASE("a worker's Python finds the hook before what the user has put on its 
 }
 
 TEST_CASE("an outer job's ranks do not reach the workers") {
-  const auto commands = plan_workers(four_workers(), kSecondNode, {{"RANK=99"}, 8, ""});
+  const auto commands = plan_workers(four_workers(), kSecondNode, {.machine = {{"RANK=99"}, 8}});
   CHECK(environment_of(commands[0])["RANK"] == "4");
 }
 
 TEST_CASE("what the user has set for the libraries stays") {
-  const NodeFacts node{{"OMP_NUM_THREADS=7", "TORCH_NCCL_ASYNC_ERROR_HANDLING=0"}, 8, ""};
+  const NodeFacts node{.machine = {{"OMP_NUM_THREADS=7", "TORCH_NCCL_ASYNC_ERROR_HANDLING=0"}, 8}};
   auto environment = environment_of(plan_workers(four_workers(), kSecondNode, node)[0]);
   CHECK(environment["OMP_NUM_THREADS"] == "7");
   CHECK(environment["TORCH_NCCL_ASYNC_ERROR_HANDLING"] == "0");
@@ -152,18 +155,18 @@ TEST_CASE("what the user has set for the libraries stays") {
 
 TEST_CASE("a single worker may use all CPUs, and many workers at least one each") {
   LaunchSpec spec = four_workers();
-  auto crowded = environment_of(plan_workers(spec, kSecondNode, {{}, 2, ""})[0]);
+  auto crowded = environment_of(plan_workers(spec, kSecondNode, {.machine = {{}, 2}})[0]);
   CHECK(crowded["OMP_NUM_THREADS"] == "1");
   spec.workers = 1;
-  CHECK(environment_of(plan_workers(spec, kSecondNode, {{}, 2, ""})[0]).count("OMP_NUM_THREADS") ==
-        0);
+  CHECK(environment_of(plan_workers(spec, kSecondNode, {.machine = {{}, 2}})[0])
+            .count("OMP_NUM_THREADS") == 0);
 }
 
 TEST_CASE("${local_rank} in arguments is replaced, other dollars are left alone") {
   LaunchSpec spec = four_workers();
   spec.arguments = {"prog${local_rank}", "--out=${local_rank}/${local_rank}.txt", "$HOME",
                     "${rank}"};
-  const auto commands = plan_workers(spec, kSecondNode, {{}, 1, ""});
+  const auto commands = plan_workers(spec, kSecondNode, {.machine = {{}, 1}});
   CHECK(commands[3].arguments ==
         std::vector<std::string>{"prog${local_rank}", "--out=3/3.txt", "$HOME", "${rank}"});
 }
@@ -171,9 +174,9 @@ TEST_CASE("${local_rank} in arguments is replaced, other dollars are left alone"
 TEST_CASE("error files of different rounds are different files") {
   StartRound next = kSecondNode;
   ++next.round;  // a lost node: the attempt is the same
-  const NodeFacts node{{}, 1, "/tmp/e"};
+  const NodeFacts node{.machine = {{}, 1}, .paths = {"/tmp/e"}};
   CHECK(error_file(node, kSecondNode, 0) != error_file(node, next, 0));
-  CHECK(error_file({{}, 1, ""}, kSecondNode, 0).empty());
+  CHECK(error_file({.machine = {{}, 1}}, kSecondNode, 0).empty());
 }
 
 TEST_CASE(
@@ -184,11 +187,11 @@ TEST_CASE(
   CHECK(environment_of(unset[2])["LOCAL_RANK"] == "0");
   CHECK(environment_of(unset[2])["RANK"] == "6");
   CHECK(environment_of(unset[2])["CUDA_VISIBLE_DEVICES"] == "2");
-  const auto listed =
-      plan_workers(spec, kSecondNode, {.environment = {"CUDA_VISIBLE_DEVICES=7,5,3,1"}});
+  const auto listed = plan_workers(spec, kSecondNode,
+                                   {.machine = {.environment = {"CUDA_VISIBLE_DEVICES=7,5,3,1"}}});
   CHECK(environment_of(listed[2])["CUDA_VISIBLE_DEVICES"] == "3");
-  const auto ended =
-      plan_workers(spec, kSecondNode, {.environment = {"CUDA_VISIBLE_DEVICES=7,5,-1,1"}});
+  const auto ended = plan_workers(spec, kSecondNode,
+                                  {.machine = {.environment = {"CUDA_VISIBLE_DEVICES=7,5,-1,1"}}});
   CHECK(environment_of(ended[1])["CUDA_VISIBLE_DEVICES"] == "5");
   CHECK(environment_of(ended[3])["CUDA_VISIBLE_DEVICES"].empty());
 }
@@ -196,8 +199,9 @@ TEST_CASE(
 TEST_CASE("workers carry the marks of all agents above them") {
   const auto first = plan_workers(four_workers(), kSecondNode, {.mark = "inner"});
   CHECK(environment_of(first[0])["DDPRUN_JOB"] == "inner");
-  const auto nested = plan_workers(four_workers(), kSecondNode,
-                                   {.environment = {"DDPRUN_JOB=outer"}, .mark = "inner"});
+  const auto nested =
+      plan_workers(four_workers(), kSecondNode,
+                   {.machine = {.environment = {"DDPRUN_JOB=outer"}}, .mark = "inner"});
   CHECK(environment_of(nested[0])["DDPRUN_JOB"] == "outer:inner");
 }
 
@@ -207,7 +211,7 @@ TEST_CASE("output goes to the terminal, to files or to both, as the user wants f
   spec.logs.tee = {{}, {true, true}, {true, false}, {}};
   spec.logs.shown_ranks = {0, 1};
   spec.logs.out_filters = {"loss"};
-  const NodeFacts node{.run_directory = "/logs", .terminals = {true, false}};
+  const NodeFacts node{.machine = {.terminals = {true, false}}, .paths = {"/logs"}};
   const auto plan = [&](int local_rank) {
     return plan_output(spec, kSecondNode, node, local_rank);
   };
@@ -233,7 +237,7 @@ TEST_CASE("output goes to the terminal, to files or to both, as the user wants f
 TEST_CASE(
     "workers see a terminal where ddprun does, unless their output is teed or somebody says so") {
   LaunchSpec spec = four_workers();
-  const NodeFacts node{.run_directory = "/logs", .terminals = {true, false}};
+  const NodeFacts node{.machine = {.terminals = {true, false}}, .paths = {"/logs"}};
   const auto plan = [&] { return plan_output(spec, kSecondNode, node, 0); };
   CHECK(plan().out.terminal);
   CHECK_FALSE(plan().err.terminal);
@@ -245,7 +249,7 @@ TEST_CASE(
   spec.logs.tee.assign(4, {true, true});
   CHECK_FALSE(plan().out.terminal);
   spec.logs.tee.assign(4, {false, true});
-  const NodeFacts two_terminals{.run_directory = "/logs", .terminals = {true, true}};
+  const NodeFacts two_terminals{.machine = {.terminals = {true, true}}, .paths = {"/logs"}};
   const OutputPlan err_teed = plan_output(spec, kSecondNode, two_terminals, 0);
   CHECK(err_teed.out.terminal);
   CHECK_FALSE(err_teed.err.terminal);
@@ -257,7 +261,7 @@ TEST_CASE("streams in files are stamped and rotated, and what is shown is folded
   spec.logs.timestamps = true;
   spec.logs.rotation = {1000, 3};
   spec.logs.fold = true;
-  const OutputPlan plan = plan_output(spec, kSecondNode, {.run_directory = "/logs"}, 0);
+  const OutputPlan plan = plan_output(spec, kSecondNode, {.paths = {"/logs"}}, 0);
   CHECK(plan.out.stamped);
   CHECK(plan.out.rotation == RotationRule{1000, 3});
   CHECK_FALSE(plan.out.direct());

@@ -20,7 +20,7 @@ class WorkerSetFixture {
   WorkerSetFixture() {
     spec_.program = DDPRUN_PROBE;
     node_.run.host = "h1";
-    node_.run_directory = folder_.path();
+    node_.paths.run_directory = folder_.path();
   }
 
   void probes(std::vector<std::string> steps) {

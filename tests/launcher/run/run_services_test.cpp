@@ -27,10 +27,10 @@ TEST_CASE(
   NodeFacts node;
   REQUIRE(job.prepare(node).has_value());
   REQUIRE(services.prepare(node).has_value());
-  CHECK(node.watch_folder.empty() != spec.introspection);
-  CHECK(node.control.empty() != spec.introspection);
-  CHECK(node.trainer_url.empty() != spec.introspection);
-  CHECK(node.timer_pipe.empty());
+  CHECK(node.paths.watch_folder.empty() != spec.introspection);
+  CHECK(node.endpoints.control.empty() != spec.introspection);
+  CHECK(node.endpoints.trainer_url.empty() != spec.introspection);
+  CHECK(node.endpoints.timer_pipe.empty());
   services.stop();
   job.stop();
   io.run_for(kTestPatience);

@@ -1,4 +1,4 @@
-#include "launcher/run/node_facts.hpp"
+#include "launcher/run/machine_facts.hpp"
 
 #include <unistd.h>
 
@@ -25,10 +25,10 @@ std::vector<int> visible_gpu_nodes(const EnvironmentLookup& environment) {
 
 }  // namespace
 
-Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& environment) {
-  NodeFacts node{.environment = own_environment(), .usable_cpus = usable_cpus()};
-  node.terminals = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1};
-  if (!spec.node.numa_binding) return node;
+Result<MachineFacts> machine_facts(const LaunchSpec& spec, const EnvironmentLookup& environment) {
+  MachineFacts machine{.environment = own_environment(), .usable_cpus = usable_cpus()};
+  machine.terminals = {isatty(STDOUT_FILENO) == 1, isatty(STDERR_FILENO) == 1};
+  if (!spec.node.numa_binding) return machine;
   const auto topology = read_topology("/", allowed_cpus());
   if (!topology) return topology.error();
   auto placements =
@@ -36,8 +36,8 @@ Result<NodeFacts> node_facts(const LaunchSpec& spec, const EnvironmentLookup& en
                     nodes_of_workers(*topology, visible_gpu_nodes(environment), spec.workers));
   if (!placements)
     return Error{placements.error().kind, "--numa-binding: " + placements.error().message};
-  node.placements = std::move(*placements);
-  return node;
+  machine.placements = std::move(*placements);
+  return machine;
 }
 
 }  // namespace ddprun
