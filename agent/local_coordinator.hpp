@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "base/endpoint.hpp"
 #include "base/result.hpp"
-#include "rendezvous/messages/leader.hpp"
 #include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun {

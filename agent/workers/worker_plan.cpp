@@ -239,8 +239,9 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const No
   };
   const Streams redirected = at(logs.redirects);
   const Streams teed = at(logs.tee);
-  OutputPlan plan{plan_stream(spec, node.machine.terminals.out, redirected.out, teed.out, local_rank),
-                  plan_stream(spec, node.machine.terminals.err, redirected.err, teed.err, local_rank)};
+  OutputPlan plan{
+      plan_stream(spec, node.machine.terminals.out, redirected.out, teed.out, local_rank),
+      plan_stream(spec, node.machine.terminals.err, redirected.err, teed.err, local_rank)};
   const auto directory = round_directory(node, round);
   const auto own_directory = directory / std::to_string(local_rank);
   if (redirected.out || teed.out) plan.out.file = own_directory / "stdout.log";

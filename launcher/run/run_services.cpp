@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "base/system/fresh_token.hpp"
+#include "base/system/fresh_names.hpp"
 #include "launcher/run/run_folders.hpp"
 
 namespace ddprun {
