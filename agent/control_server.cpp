@@ -1,5 +1,7 @@
 #include "agent/control_server.hpp"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -14,6 +16,7 @@
 #include "base/numbers.hpp"
 #include "base/system/accept.hpp"
 #include "base/system/late_answer.hpp"
+#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 
@@ -200,8 +203,7 @@ asio::awaitable<HttpReply> answer_log(Agent& agent, HttpRequest request) {
     co_return HttpReply{{.type = kTextType}, [log](HttpStream& to) { return follow(log, to); }};
   auto text = co_await read_all(*log);
   if (!text)
-    co_return sentence(503,
-                       "no answer from '" + log->file() + "': is its disk or its server there?");
+    co_return sentence(503, fmt::format("no answer from '{}': {}", log->file(), kIsItThere));
   co_return HttpReply{{.type = kTextType, .body = std::move(*text)}};
 }
 

@@ -22,6 +22,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/number_text.hpp"
+#include "base/system/left_behind.hpp"
 
 namespace ddprun {
 
@@ -81,9 +82,9 @@ struct LogWriter::Shared {
 
   void say_that_it_hangs(std::chrono::milliseconds patience) {
     say(log::Level::kWarning,
-        fmt::format("no answer for {} from '{}': is its disk or its server there? The job goes on, "
+        fmt::format("no answer for {} from '{}': {} The job goes on, "
                     "and log files lack what is more than {}",
-                    seconds_text(patience), current,
+                    seconds_text(patience), current, kIsItThere,
                     bytes_text(static_cast<std::int64_t>(WriteBacklog::kBytesTaken))));
   }
 

@@ -17,7 +17,6 @@ namespace {
 
 /// A thread takes a millisecond for each process.
 constexpr std::chrono::milliseconds kSoon{250};
-constexpr std::chrono::seconds kTellAfter{5};
 /// Each start that hangs adds two.
 constexpr std::size_t kTasksMax = 3'000;
 
@@ -41,10 +40,10 @@ asio::awaitable<Spawner::Processes> Spawner::spawned(std::function<bool()> unwan
   const auto begun_by = [&](TimePoint deadline) {
     return before(until_unwanted(unwanted), done_by(waits_, deadline, [spawn] { spawn->wait(); }));
   };
-  auto done = co_await begun_by(Clock::now() + kTellAfter);
+  auto done = co_await begun_by(Clock::now() + kTellSilenceAfter);
   if (done && *done && !**done) {
-    log::warn("no answer for {} from '{}': is its disk or its server there? Its workers wait",
-              seconds_text(kTellAfter), spawn->program());
+    log::warn("no answer for {} from '{}': {} Its workers wait", seconds_text(kTellSilenceAfter),
+              spawn->program(), kIsItThere);
     done = co_await begun_by(TimePoint::max());
   }
   if (done && *done && **done) co_return spawn->take(executor_);

@@ -1,5 +1,7 @@
 #include "base/system/left_behind.hpp"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -111,7 +113,7 @@ bool LeftBehindQueue::done_within(std::chrono::milliseconds at_most) {
 
 Error LeftBehindQueue::no_answer(std::chrono::milliseconds at_most) {
   return {Error::Kind::kTimeout,
-          "no answer within " + seconds_text(at_most) + ": is its disk or its server there?"};
+          fmt::format("no answer within {}: {}", seconds_text(at_most), kIsItThere)};
 }
 
 }  // namespace ddprun

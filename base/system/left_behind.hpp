@@ -6,11 +6,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/result.hpp"
 
 namespace ddprun {
+
+/// How messages end about a file or folder that gives no answer.
+inline constexpr std::string_view kIsItThere = "is its disk or its server there?";
+/// A caller waits this long for such an answer before the user gets to know it.
+inline constexpr std::chrono::seconds kTellSilenceAfter{5};
 
 /// Runs `work` in a thread that takes no signals. Nobody waits for its end, neither does the
 /// process that it is in: so all that it touches has to belong to `work`. Errors: kUnavailable,

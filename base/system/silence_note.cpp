@@ -1,5 +1,6 @@
 #include "base/system/silence_note.hpp"
 
+#include <fmt/core.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/number_text.hpp"
 #include "base/system/left_behind.hpp"
 #include "base/text.hpp"
 
@@ -16,12 +18,11 @@ namespace ddprun {
 
 namespace {
 
-constexpr std::chrono::seconds kTellAfter{5};
-
 /// The log belongs to the thread that waits.
 void tell(const std::string& place) {
-  const std::string text = "ddprun: no answer for 5 s from '" + plain_line(place) +
-                           "': is its disk or its server there?\n";
+  const std::string text =
+      fmt::format("ddprun: no answer for {} from '{}': {}\n", seconds_text(kTellSilenceAfter),
+                  plain_line(place), kIsItThere);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
@@ -42,7 +43,7 @@ struct SilenceNote::Waits : std::enable_shared_from_this<Waits> {
 
   std::list<Wait>::iterator add(const std::string& place) {
     const std::lock_guard lock{mutex};
-    const auto wait = list.insert(list.end(), {place, Clock::now() + kTellAfter});
+    const auto wait = list.insert(list.end(), {place, Clock::now() + kTellSilenceAfter});
     // If the system allows no thread, no note is printed.
     if (!has_thread)
       has_thread = start_left_behind([waits = shared_from_this()] { waits->watch(); }).has_value();
@@ -53,7 +54,7 @@ struct SilenceNote::Waits : std::enable_shared_from_this<Waits> {
   /// share one, the kernel waits for all processors each time that the table grows.
   void watch() {
     unshare(CLONE_FILES);
-    TimePoint next = Clock::now() + kTellAfter;
+    TimePoint next = Clock::now() + kTellSilenceAfter;
     do std::this_thread::sleep_until(next);
     while (look(next));
   }
@@ -61,7 +62,7 @@ struct SilenceNote::Waits : std::enable_shared_from_this<Waits> {
   bool look(TimePoint& next) {
     const std::lock_guard lock{mutex};
     const TimePoint now = Clock::now();
-    next = now + kTellAfter;
+    next = now + kTellSilenceAfter;
     for (Wait& wait : list) {
       if (!wait.told && wait.told_at <= now) {
         tell(wait.place);

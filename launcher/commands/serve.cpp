@@ -86,8 +86,7 @@ class PortFile {
     if (!added) return named(added.error());
     for (auto waited = kLook; !disk_.done_within(kLook); waited += kLook) {
       if (is_stopped()) return {};
-      if (waited == kTellAfter)
-        log::warn("--port-file: no answer from {}: is its disk or its server there?", path_);
+      if (waited == kTellAfter) log::warn("--port-file: no answer from {}: {}", path_, kIsItThere);
     }
     return *written ? Result<void>{} : named(written->error());
   }

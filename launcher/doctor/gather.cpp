@@ -1,5 +1,6 @@
 #include "launcher/doctor/gather.hpp"
 
+#include <fmt/core.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -26,6 +27,7 @@
 #include "base/machine/machine_topology.hpp"
 #include "base/machine/nvml_library.hpp"
 #include "base/process/asked_child.hpp"
+#include "base/system/left_behind.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/whole_file.hpp"
 #include "launcher/doctor/folder_probe.hpp"
@@ -274,7 +276,7 @@ class Questions {
       if (found)
         folder = std::move(*found);
       else
-        folder.error = found.error().message + ": is its disk or its server there?";
+        folder.error = fmt::format("{}: {}", found.error().message, kIsItThere);
     });
   }
 

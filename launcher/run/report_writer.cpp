@@ -52,10 +52,8 @@ void ReportWriter::write_last(const JobReport& report) {
       queue_.add([report, files, errors] { *errors = try_to_write_report(report, files); });
   if (!added) return write_report(report, files);
   if (!queue_.done_within(kReportTimeout))
-    return log::warn(
-        "the report is not written: no answer within {} from {}: is its disk or its "
-        "server there?",
-        seconds_text(kReportTimeout), names_of(files));
+    return log::warn("the report is not written: no answer within {} from {}: {}",
+                     seconds_text(kReportTimeout), names_of(files), kIsItThere);
   for (const Error& error : *errors) log::warn("{}", error.message);
 }
 
