@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 import browser  # noqa: E402
@@ -38,6 +39,18 @@ def press(page, key, code):
     page.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code)
 
 
+def point_at_end_of_loss(page):
+    """Returns what the page says there. It may still be laying out the picture, so the pointer follows the place."""
+    deadline, tip = time.monotonic() + 30, ""
+    while "step 5,900" not in tip and time.monotonic() < deadline:
+        x, y = page.evaluate("(() => { const box = document.getElementById('loss'); box.scrollIntoView();"
+                             "const at = box.getBoundingClientRect(); return [at.right - 14, at.top + 100]; })()")
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        page.wait_for("!document.getElementById('loss-tip').hidden")
+        tip = page.evaluate("document.getElementById('loss-tip').textContent")
+    return tip
+
+
 def see_curves(page):
     """Three rounds: a first value that is absurd, and a loss that falls from 2.5 to 0.25."""
     rounds = [{"round": i + 1, "attempt": i, "nodes": 1, "world_size": 1, "began_unix_ms": BEGAN_MS + 200_000 * i,
@@ -56,11 +69,7 @@ def see_curves(page):
     assert page.evaluate("document.querySelectorAll('#loss .round').length") == 2
 
     # The values at the pointer, and those that the keys go to.
-    x, y = page.evaluate("(() => { const box = document.getElementById('loss'); box.scrollIntoView();"
-                         "const at = box.getBoundingClientRect(); return [at.right - 14, at.top + 100]; })()")
-    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-    page.wait_for("!document.getElementById('loss-tip').hidden")
-    tip = page.evaluate("document.getElementById('loss-tip').textContent")
+    tip = point_at_end_of_loss(page)
     for said in ("step 5,900", "elapsed 9 min 50 s", "loss 0.25", "round 3"):
         assert said in tip, tip
     page.evaluate("document.getElementById('loss').focus()")
