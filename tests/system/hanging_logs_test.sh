@@ -2,6 +2,7 @@
 # A folder of logs that hangs while the job runs holds nobody: workers go on, a signal stops them, a restart comes, and
 # ddprun ends with the job. It says which folder it is and what is missing there, also when the folder answers again.
 . "$(dirname "$0")/lib.sh"
+threads_may_be_left
 
 programs=$(dirname "$(realpath "$0")")/programs
 folder=$scratch/folder

@@ -3,6 +3,7 @@
 # as always, and nothing is missing when the disk answers again. If a folder of logs hangs, its readers get a note. A
 # job whose program is there can be stopped, and goes on when the disk answers.
 . "$(dirname "$0")/lib.sh"
+threads_may_be_left
 
 programs=$(dirname "$(realpath "$0")")/programs
 folder=$scratch/folder

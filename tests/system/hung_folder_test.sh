@@ -3,6 +3,7 @@
 # time, and nothing of it keeps a stream of ours open. A job that begins waits for its folders until a signal ends it,
 # and one that has ended does not wait for long.
 . "$(dirname "$0")/lib.sh"
+threads_may_be_left
 
 programs=$(dirname "$(realpath "$0")")/programs
 mkdir "$scratch/hung"
