@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -21,6 +22,12 @@ class ScratchFolder {
 
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
   const std::filesystem::path& path() const { return path_; }
+
+  /// Writes a file, and makes the folders that lead to it.
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream{path_ / name} << text;
+  }
 
  private:
   std::filesystem::path path_;

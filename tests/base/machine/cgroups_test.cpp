@@ -1,7 +1,6 @@
 #include "base/machine/cgroups.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "base/machine/machine_topology.hpp"
@@ -14,10 +13,7 @@ namespace {
 /// Copies of the kernel's files.
 class CgroupFiles {
  protected:
-  void write(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories((scratch_ / path).parent_path());
-    std::ofstream{scratch_ / path} << text;
-  }
+  void write(const std::string& path, const std::string& text) const { scratch_.write(path, text); }
   std::filesystem::path root() const { return scratch_.path(); }
 
  private:

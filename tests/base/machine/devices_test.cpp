@@ -1,7 +1,6 @@
 #include "base/machine/devices.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -13,10 +12,7 @@ namespace {
 
 class DeviceFiles {
  protected:
-  void write(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories((scratch_ / path).parent_path());
-    std::ofstream{scratch_ / path} << text;
-  }
+  void write(const std::string& path, const std::string& text) const { scratch_.write(path, text); }
   void pci_device(const std::string& bus_id, const char* type, const char* vendor) const {
     write("sys/bus/pci/devices/" + bus_id + "/class", std::string{type} + "\n");
     write("sys/bus/pci/devices/" + bus_id + "/vendor", std::string{vendor} + "\n");

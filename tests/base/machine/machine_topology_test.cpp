@@ -1,6 +1,5 @@
 #include "base/machine/machine_topology.hpp"
 
-#include <fstream>
 #include <numeric>
 #include <string>
 
@@ -23,9 +22,8 @@ Ids up_to(int last) {
 /// Writes what the kernel would show of a machine.
 class FakeMachine {
  public:
-  void write(const std::string& name, const std::string& text) {
-    std::filesystem::create_directories((folder_ / name).parent_path());
-    std::ofstream{folder_ / name} << text << '\n';
+  void write(const std::string& name, const std::string& text) const {
+    folder_.write(name, text + "\n");
   }
   void cpu(int id, int core_id, int package) {
     write(cpu_folder(id) + "topology/core_id", std::to_string(core_id));

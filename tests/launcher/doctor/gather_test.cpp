@@ -25,10 +25,7 @@ using namespace std::chrono_literals;
 /// Copies of the kernel's files.
 class KernelCopy {
  public:
-  void write(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories((scratch_ / path).parent_path());
-    std::ofstream{scratch_ / path} << text;
-  }
+  void write(const std::string& path, const std::string& text) const { scratch_.write(path, text); }
   NodeReading reading() const {
     NodeReading reading;
     read_kernel_files(scratch_.path(), reading);

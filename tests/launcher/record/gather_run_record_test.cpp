@@ -1,7 +1,6 @@
 #include "launcher/record/gather_run_record.hpp"
 
 #include <filesystem>
-#include <fstream>
 
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -21,10 +20,7 @@ class VenvFixture {
     write("train.py", "print()\n");
   }
 
-  void write(const std::string& name, const std::string& text) {
-    fs::create_directories((folder_ / name).parent_path());
-    std::ofstream{folder_ / name} << text;
-  }
+  void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
 
   RunRecord gather(std::vector<std::string> words, const std::vector<std::string>& environment = {},
                    const std::string& python = "venv/bin/python3") const {
