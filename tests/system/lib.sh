@@ -129,8 +129,8 @@ no_process_left() {
 # memory_counts: whether the memory that ddprun takes is its own, and not a sanitizer's.
 memory_counts() { ! grep -qaE "__[at]san_init" "$DDPRUN"; }
 
-# threads_may_be_left: to be called where a disk or a server may hold a thread of ddprun's at its end. LeakSanitizer stops
-# all threads there, and would wait for that one.
+# threads_may_be_left: to be called where a disk or a server may hold a thread of ddprun's at its end. LeakSanitizer
+# stops all threads there, and would wait for that one.
 threads_may_be_left() { export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0; }
 
 # writes_no_temporary_file: whether a program begins without a file in TMPDIR. ThreadSanitizer's own one is written
