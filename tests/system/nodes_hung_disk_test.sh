@@ -3,7 +3,6 @@
 # when it works again, nothing is missing there.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
-threads_may_be_left
 
 need_hosts 2
 disk=$scratch/disk

@@ -23,7 +23,7 @@ TEST_CASE("what only the start has needed leaves memory, and comes back when it 
   give_back_startup_pages();
   const long after = files_in_memory();
   INFO("from " << before << " KiB to " << after);
-  CHECK(after < before);
+  CHECK(after < before * 3 / 4);
   std::ostringstream text;  // code, constants and data are all as before
   text << "π is about " << 3.14159;
   CHECK(text.str() == "π is about 3.14159");
