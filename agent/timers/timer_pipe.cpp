@@ -68,7 +68,7 @@ Result<void> TimerPipe::make(const std::string& wanted, const std::string& tempo
     return {};
   };
   if (!wanted.empty()) {
-    const auto made = make_at(wanted);
+    auto made = make_at(wanted);
     if (made) return made;
     log::warn("{}={}: {}; the workers' pipe gets another name", kTimerFileVariable, wanted,
               made.error().message);

@@ -206,7 +206,7 @@ class Questions {
     reading_.python->path = *path;
     std::vector<std::string> words{*path, "-c", kSurvey};
     if (reading_.script && reading_.script->error.empty()) words.push_back(wish_.script);
-    add(AskedChild::run(kPythonTimeout, std::move(words)), [this](Result<std::string> answer) {
+    add(AskedChild::run(kPythonTimeout, words), [this](Result<std::string> answer) {
       auto told = answer ? parse_python(*answer) : Result<PythonAnswer>{answer.error()};
       if (!told) {
         reading_.python->error = reading_.python->path + " does not run: " + told.error().message;

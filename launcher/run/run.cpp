@@ -6,9 +6,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <functional>
 #include <iterator>
 #include <optional>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -129,7 +129,7 @@ class Run {
     events_.ended(*ended);
     agent_ = nullptr;
     event_log_.end();
-    std::ranges::for_each(services_ | std::views::reverse, &Service::stop);
+    std::for_each(services_.rbegin(), services_.rend(), std::mem_fn(&Service::stop));
     RunEnd end{std::move(*ended),
                {agent->outcome(), record.verdict(), record.hang(), record.times(),
                 record.past_hangs(), spec_.terms.restarts_max, spec_.terms.restarts,
