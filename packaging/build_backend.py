@@ -101,6 +101,15 @@ def sources():
                   if path.is_file() and not made & set(path.relative_to(PROJECT).parts))
 
 
+def commit():
+    """As cmake/WriteCommit.cmake finds it, which reads it from the sdist's file; "": there is no git here."""
+    if not (PROJECT / ".git").exists():
+        return ""
+    described = subprocess.run(["git", "-C", str(PROJECT), "describe", "--always", "--dirty", "--abbrev=12",
+                                "--exclude=*"], text=True, capture_output=True, check=False)
+    return described.stdout.strip()
+
+
 def build_sdist(sdist_directory, config_settings=None):
     base = f"ddprun-{wheel.version()}"
     path = Path(sdist_directory) / f"{base}.tar.gz"
@@ -108,7 +117,10 @@ def build_sdist(sdist_directory, config_settings=None):
     with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as archive:
         for source in sources():
             archive.add(source, f"{base}/{source.relative_to(PROJECT)}", recursive=False)
-        information = tarfile.TarInfo(f"{base}/PKG-INFO")
-        information.size = len(metadata)
-        archive.addfile(information, io.BytesIO(metadata))
+        for name, text in (("PKG-INFO", metadata), ("COMMIT", commit().encode())):
+            if not text or (PROJECT / name).exists():
+                continue  # an sdist that is packed again has both
+            information = tarfile.TarInfo(f"{base}/{name}")
+            information.size = len(text)
+            archive.addfile(information, io.BytesIO(text))
     return path.name

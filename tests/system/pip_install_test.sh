@@ -44,6 +44,12 @@ sdist=$scratch/build_sdist/$(call "$project" build_sdist)
 wheel=$scratch/build_wheel/$(call "$project" build_wheel)
 mv "$wheel" "$scratch/"
 tar -xf "$sdist" -C "$scratch/unpacked" --strip-components=1
+if [ -e "$project/.git" ]; then
+  # git is not asked there: its answer would be that of a repository above.
+  cmake -DSOURCE="$scratch/unpacked" -DFILE="$scratch/commit.cpp" -P "$project/cmake/WriteCommit.cmake"
+  grep -q "\"$(git -C "$project" describe --always --dirty --abbrev=12 --exclude='*')\"" "$scratch/commit.cpp" ||
+    fail "the sdist does not know its commit"
+fi
 call "$scratch/unpacked" build_wheel >"$scratch/out"
 cmp "$wheel" "$scratch/${wheel##*/}" || fail "the wheel of the sdist is another one"
 
