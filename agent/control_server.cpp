@@ -41,7 +41,7 @@ HttpReply sentence(unsigned status, std::string text) {
 
 /// The logs of a run are in one folder, so all that read there wait for it together.
 LeftBehindQueue& log_reads() {
-  static LeftBehindQueue reads{kReadsMax};
+  static LeftBehindQueue reads{kReadsMax, LeftBehindQueue::Files::kOwn};
   return reads;
 }
 

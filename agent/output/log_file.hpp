@@ -30,7 +30,10 @@ class LogFile {
   /// When files cannot be rotated, it warns once, and goes on with the file that it has.
   void write(std::string_view bytes);
 
-  /// Hands out the descriptor, which the caller has to close from now on.
+  /// Closes it. Nothing is written to it afterwards.
+  void close() { file_ = Descriptor{}; }
+
+  /// Hands out the descriptor, which the caller has to close from now on; -1: it is closed.
   int release() { return file_.release(); }
 
  private:

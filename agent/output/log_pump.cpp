@@ -73,8 +73,9 @@ LogPump::LogPump(const asio::any_io_executor& executor, Console& console, Stream
       idle_{executor, asio::steady_timer::time_point::max()} {}
 
 LogPump::~LogPump() {
-  if (file_) writer_->close(std::move(file_));
-  if (filtered_) writer_->close(std::move(filtered_));
+  close_worker_end();
+  if (file_) writer_->close(file_);
+  if (filtered_) writer_->close(filtered_);
 }
 
 Result<void> LogPump::connect() {
@@ -128,10 +129,17 @@ Result<void> LogPump::open_for_worker() {
 }
 
 void LogPump::start() {
-  worker_end_ = Descriptor{};
+  close_worker_end();
   if (!source_.is_open()) return;
   start_coroutine(source_.get_executor(), pump(), report_failure("reading a worker's output"));
   start_coroutine(source_.get_executor(), pass_on_when_idle(), report_failure("passing on output"));
+}
+
+/// To close a file may take as long as its folder wants.
+void LogPump::close_worker_end() {
+  if (!worker_end_.is_open()) return;
+  if (plan_.direct() && writer_) return writer_->close_for_others(std::move(worker_end_));
+  worker_end_ = Descriptor{};
 }
 
 asio::awaitable<void> LogPump::pump() {

@@ -83,6 +83,7 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   Result<void> open_for_worker();
   Result<std::shared_ptr<LogWriter::File>> open_file(const std::filesystem::path& path,
                                                      RotationRule rotation);
+  void close_worker_end();
   asio::awaitable<void> pump();
   asio::awaitable<void> pass_on_when_idle();
   void pass_on(const std::string& text);

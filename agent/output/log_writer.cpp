@@ -3,6 +3,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <future>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -41,7 +42,8 @@ std::shared_ptr<LogWriter> LogWriter::make(const asio::any_io_executor& executor
 
 LogWriter::LogWriter(const asio::any_io_executor& executor)
     : shared_{std::make_shared<Shared>()},
-      queue_{kTasksMax},
+      queue_{kTasksMax, LeftBehindQueue::Files::kOwn},
+      for_others_{kTasksMax},
       gathered_{executor},
       alarm_{executor},
       news_{executor, TimePoint::max()} {
@@ -53,7 +55,8 @@ LogWriter::~LogWriter() {
   shared_->home.reset();
 }
 
-bool LogWriter::perform(const std::filesystem::path& name, std::function<void()> work) {
+bool LogWriter::perform(const std::filesystem::path& name, std::function<void()> work,
+                        const Add& add) {
   const auto done = std::make_shared<bool>(false);
   std::unique_lock lock{shared_->mutex};
   if (shared_->backlog.hangs()) return false;
@@ -73,26 +76,38 @@ bool LogWriter::perform(const std::filesystem::path& name, std::function<void()>
   return answered;
 }
 
-/// Where the system allows no thread, it is done here.
+/// Where the system allows no thread, it is done here, and so is all that follows.
 void LogWriter::add(const std::function<void()>& task) {
-  if (const auto added = queue_.add(task); !added) task();
+  without_thread_ = without_thread_ || !queue_.add(task).has_value();
+  if (without_thread_) task();
+}
+
+void LogWriter::add_for_others(const std::function<void()>& task) {
+  if (const auto added = for_others_.add(task); !added) task();
 }
 
 Result<std::shared_ptr<LogWriter::File>> LogWriter::open(const std::filesystem::path& path,
                                                          RotationRule rotation) {
-  auto opened = answer<Result<LogFile>>(
-      path, [path, rotation, tell = teller()] { return LogFile::open(path, rotation, tell); });
-  if (!opened) return hangs(path);
-  if (!*opened) return opened->error();
-  return std::make_shared<File>(path, std::move(**opened));
+  auto opened = answer<Opened>(path, opening(path, rotation));
+  return opened ? std::move(*opened) : hangs(path);
 }
 
 Result<std::shared_ptr<LogWriter::File>> LogWriter::open_at_start(
     const std::filesystem::path& path) {
   const SilenceNote note{path.string()};
-  auto opened = LogFile::open(path, {}, teller());
-  if (!opened) return opened.error();
-  return std::make_shared<File>(path, std::move(*opened));
+  const auto opened = std::make_shared<std::promise<Opened>>();
+  add([opened, open = opening(path, {})] { opened->set_value(open()); });
+  return opened->get_future().get();
+}
+
+/// What opens it in the thread.
+std::function<LogWriter::Opened()> LogWriter::opening(const std::filesystem::path& path,
+                                                      RotationRule rotation) const {
+  return [path, rotation, tell = teller()]() -> Opened {
+    auto file = LogFile::open(path, rotation, tell);
+    if (!file) return file.error();
+    return std::make_shared<File>(path, std::move(*file));
+  };
 }
 
 std::function<void(const std::string&)> LogWriter::teller() const {
@@ -103,13 +118,18 @@ std::function<void(const std::string&)> LogWriter::teller() const {
 }
 
 Result<Descriptor> LogWriter::open_for_others(const std::filesystem::path& path) {
-  auto opened = answer<Result<Descriptor>>(path, [path]() -> Result<Descriptor> {
+  const auto opened = std::make_shared<Result<Descriptor>>(hangs(path));
+  const auto open = [opened, path] {
     auto file = LogFile::open(path);
-    if (!file) return file.error();
-    return Descriptor{file->release()};
-  });
-  if (!opened) return hangs(path);
+    *opened = file ? Result<Descriptor>{Descriptor{file->release()}} : file.error();
+  };
+  if (!perform(path, open, [this](const auto& task) { add_for_others(task); })) return hangs(path);
   return std::move(*opened);
+}
+
+void LogWriter::close_for_others(Descriptor file) {
+  const auto held = std::make_shared<Descriptor>(std::move(file));
+  add_for_others([held] { *held = Descriptor{}; });
 }
 
 void LogWriter::write(const std::shared_ptr<File>& file, std::string_view bytes) {
@@ -153,16 +173,15 @@ void LogWriter::give_turn(const std::shared_ptr<File>& file) {
   watch();
 }
 
-/// To close a file may take as long as to write it. So nobody but the thread holds it by then.
-void LogWriter::close(std::shared_ptr<File> file) {
+/// To close a file may take as long as to write it.
+void LogWriter::close(const std::shared_ptr<File>& file) {
   give_turns();
-  const auto held = std::make_shared<std::shared_ptr<File>>(std::move(file));
   {
     const std::lock_guard lock{shared_->mutex};
     shared_->backlog.begin(Clock::now());
   }
-  add([shared = shared_, held] {
-    held->reset();
+  add([shared = shared_, file] {
+    file->file.close();
     shared->answer([](WriteBacklog& waiting) { waiting.end(Clock::now()); });
   });
 }

@@ -2,7 +2,9 @@
 // folder's disk or server may hang, and neither the event loop nor the end of the job waits for it.
 //
 // What WriteBacklog decides it tells the user: that the folder hangs, and what is missing there.
-// Functions are called in the event loop. The thread is there only while something is to be done.
+// Functions are called in the event loop. The thread begins with the first thing to be done. Files
+// are open in it alone, as a worker that is started closes what it inherits, and to close a file
+// of a folder that hangs would hold it.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -41,7 +43,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   template <typename T>
   std::optional<T> answer(const std::filesystem::path& name, std::function<T()> work) {
     const auto found = std::make_shared<std::optional<T>>();
-    if (!perform(name, [found, work = std::move(work)] { *found = work(); })) return std::nullopt;
+    const auto find = [found, work = std::move(work)] { *found = work(); };
+    if (!perform(name, find, [this](const auto& task) { add(task); })) return std::nullopt;
     return std::move(*found);
   }
 
@@ -50,14 +53,15 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   Result<std::shared_ptr<File>> open(const std::filesystem::path& path, RotationRule rotation);
   /// Opens it as open() does, and waits for ever.
   Result<std::shared_ptr<File>> open_at_start(const std::filesystem::path& path);
-  /// Opens it as open() does for somebody who writes to it himself, and closes what he gets.
+  /// Opens it as open() does for a worker that writes to it itself; close_for_others() closes it.
   Result<Descriptor> open_for_others(const std::filesystem::path& path);
+  void close_for_others(Descriptor file);
 
   /// Has the bytes written behind those that wait. What finds no room is left out and counted.
   void write(const std::shared_ptr<File>& file, std::string_view bytes);
 
   /// Closes it behind what waits for it.
-  void close(std::shared_ptr<File> file);
+  void close(const std::shared_ptr<File>& file);
 
   /// Resolves when there is room for more, or the folder hangs.
   asio::awaitable<void> writable();
@@ -72,9 +76,13 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   struct Shared;
   explicit LogWriter(const asio::any_io_executor& executor);
 
-  bool perform(const std::filesystem::path& name, std::function<void()> work);
+  using Opened = Result<std::shared_ptr<File>>;
+  using Add = std::function<void(std::function<void()> task)>;
+  bool perform(const std::filesystem::path& name, std::function<void()> work, const Add& add);
   std::function<void(const std::string&)> teller() const;
   void add(const std::function<void()>& task);
+  void add_for_others(const std::function<void()>& task);
+  std::function<Opened()> opening(const std::filesystem::path& path, RotationRule rotation) const;
   void gather(const std::shared_ptr<File>& file);
   void give_turns();
   void give_turn(const std::shared_ptr<File>& file);
@@ -89,6 +97,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
 
   std::shared_ptr<Shared> shared_;  // with the thread
   LeftBehindQueue queue_;
+  LeftBehindQueue for_others_;  // opens files that workers inherit
+  bool without_thread_ = false;
   std::vector<std::shared_ptr<File>> gathering_;  // files of which little waits
   asio::steady_timer gathered_;                   // when these are written
   asio::steady_timer alarm_;                      // when the folder may be said to hang

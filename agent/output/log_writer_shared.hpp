@@ -29,6 +29,10 @@ namespace ddprun {
 struct LogWriter::File {
   File(std::filesystem::path name, LogFile opened)
       : path{std::move(name)}, file{std::move(opened)} {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  /// The thread closes it, or ends with it: the file's number means something else everywhere else.
+  ~File() { file.release(); }
   const std::filesystem::path path;
 
   // Only the thread has these.

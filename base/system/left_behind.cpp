@@ -13,6 +13,7 @@
 
 #include "base/log.hpp"
 #include "base/number_text.hpp"
+#include "base/system/linux_calls.hpp"
 #include "base/system/signals.hpp"
 
 namespace ddprun {
@@ -39,7 +40,7 @@ constexpr std::chrono::seconds kLinger{1};
 /// something, no lock is held.
 class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
  public:
-  explicit Work(std::size_t tasks_max) : tasks_max_{tasks_max} {}
+  Work(std::size_t tasks_max, Files files) : tasks_max_{tasks_max}, files_{files} {}
 
   Result<void> add(std::function<void()> task) {
     const std::lock_guard lock{mutex_};
@@ -63,16 +64,33 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
     return done_.wait_for(lock, at_most, [this] { return !under_way_; });
   }
 
+  /// No more is added.
+  void end() {
+    const std::lock_guard lock{mutex_};
+    ending_ = true;
+    added_.notify_one();
+  }
+
  private:
   void run() {
+    if (files_ == Files::kOwn) take_own_files();
     std::unique_lock lock{mutex_};
-    const auto is_there = [this] { return !tasks_.empty(); };
-    while (added_.wait_for(lock, kLinger, is_there)) {
+    while (awaits_task(lock)) {
       do_all(lock);
       under_way_ = false;
       done_.notify_all();
     }
     has_thread_ = false;
+  }
+
+  /// A thread with files of its own stays for them. Returns false if the thread may end.
+  bool awaits_task(std::unique_lock<std::mutex>& lock) {
+    const auto is_over = [this] { return !tasks_.empty() || ending_; };
+    if (files_ == Files::kOwn)
+      added_.wait(lock, is_over);
+    else
+      added_.wait_for(lock, kLinger, is_over);
+    return !tasks_.empty();
   }
 
   void do_all(std::unique_lock<std::mutex>& lock) {
@@ -93,15 +111,19 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
   }
 
   const std::size_t tasks_max_;
+  const Files files_;
   std::mutex mutex_;
   std::condition_variable added_, done_;
   std::deque<std::function<void()>> tasks_;
   bool under_way_ = false;   // something is to be done
   bool has_thread_ = false;  // to do it, or that lingers
+  bool ending_ = false;
 };
 
-LeftBehindQueue::LeftBehindQueue(std::size_t tasks_max)
-    : work_{std::make_shared<Work>(tasks_max)} {}
+LeftBehindQueue::LeftBehindQueue(std::size_t tasks_max, Files files)
+    : work_{std::make_shared<Work>(tasks_max, files)} {}
+
+LeftBehindQueue::~LeftBehindQueue() { work_->end(); }
 
 Result<void> LeftBehindQueue::add(std::function<void()> task) {
   return work_->add(std::move(task));

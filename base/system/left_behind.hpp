@@ -28,8 +28,17 @@ Result<void> start_left_behind(std::function<void()> work);
 /// process.
 class LeftBehindQueue {
  public:
+  /// Which files a task has: those of the whole process, or those alone that tasks of this queue
+  /// have opened. A process that is started closes what it has inherited, and to close a file may
+  /// take as long as its disk or server wants: so a file that stays open, or that is read and
+  /// written where that may hang, is to be a task's own. Such a task cannot log.
+  enum class Files { kOfProcess, kOwn };
+
   /// At most `tasks_max` tasks wait.
-  explicit LeftBehindQueue(std::size_t tasks_max);
+  explicit LeftBehindQueue(std::size_t tasks_max, Files files = Files::kOfProcess);
+  LeftBehindQueue(const LeftBehindQueue&) = delete;
+  LeftBehindQueue& operator=(const LeftBehindQueue&) = delete;
+  ~LeftBehindQueue();
 
   /// Does `task` behind all that were added before. It may outlive all else, so all that it touches
   /// has to belong to it; an exception ends it alone. Errors: kUnavailable, where too many wait, or

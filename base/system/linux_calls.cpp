@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,7 +93,7 @@ DDPRUN_UNSANITIZED void close_files_from(int first) {
 /// parent's.
 DDPRUN_UNSANITIZED void close_listed_files_from(int first) {
   const int list = static_cast<int>(
-      syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (list < 0) return;
   alignas(dirent64) char entries[1024];
   // An entry's place in the list is its number: those that follow stay where they are.
@@ -104,6 +105,20 @@ DDPRUN_UNSANITIZED void close_listed_files_from(int first) {
       at += entry->d_reclen;
     }
   syscall(SYS_close, list);
+}
+
+bool take_own_files() {
+#ifdef __SANITIZE_THREAD__
+  return false;
+#else
+  constexpr unsigned kUnshare = 1U << 1;  // CLOSE_RANGE_UNSHARE: what is closed is not even copied
+  if (syscall(SYS_close_range, 0U, ~0U, kUnshare) != 0) {
+    if (unshare(CLONE_FILES) != 0) return false;
+    close_listed_files_from(0);
+  }
+  for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) open("/dev/null", O_RDWR);
+  return true;
+#endif
 }
 
 }  // namespace ddprun

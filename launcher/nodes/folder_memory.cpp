@@ -112,7 +112,7 @@ class FolderMemory::Work : public std::enable_shared_from_this<Work> {
     asio::post(*home_, [why] { log::warn("--node-history: {}", why); });
   }
 
-  LeftBehindQueue queue_{kMemoryTasksMax};
+  LeftBehindQueue queue_{kMemoryTasksMax, LeftBehindQueue::Files::kOwn};
   std::mutex mutex_;
   std::optional<asio::any_io_executor> home_;  // nullopt: the thread is left behind
   const std::filesystem::path folder_;

@@ -64,7 +64,7 @@ class RunRecorder : public Service {
   std::int64_t started_unix_ms_ = 0;
   std::vector<std::string> hosts_;     // empty: not known
   std::optional<FactsThread> thread_;  // made when the workers have been started
-  LeftBehindQueue disk_{/*tasks_max=*/1};
+  LeftBehindQueue disk_{/*tasks_max=*/1, LeftBehindQueue::Files::kOwn};
 };
 
 }  // namespace ddprun

@@ -8,12 +8,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "agent/output/write_backlog.hpp"
 #include "base/clock.hpp"
 #include "base/coroutines.hpp"
 #include "base/descriptor.hpp"
+#include "base/system/linux_calls.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/event_loop.hpp"
 #include "tests/support/file_text.hpp"
@@ -117,6 +119,28 @@ TEST_CASE_METHOD(WriterFixture, "requests with an answer get it, and errors are 
   REQUIRE(descriptor.has_value());
   CHECK(::write(descriptor->number(), "x", 1) == 1);
   CHECK(content(folder / "direct") == "x");
+}
+
+TEST_CASE_METHOD(WriterFixture, "a file that is written to is open in the writer's thread alone") {
+  const auto is_open_here = [](const std::filesystem::path& path) {
+    const std::filesystem::directory_iterator files{"/proc/self/fd"};
+    return std::any_of(begin(files), end(files), [&](const auto& file) {
+      std::error_code closed;
+      return std::filesystem::read_symlink(file, closed) == path;
+    });
+  };
+  bool one_table = true;
+  std::thread{[&] { one_table = !take_own_files(); }}.join();
+  if (one_table) {
+    SUCCEED("an old kernel, or ThreadSanitizer: one table of files a process");
+    return;
+  }
+  const auto file = open(folder / "log");
+  writer->write(file, "said");
+  wait_written(file);
+  CHECK_FALSE(is_open_here(folder / "log"));
+  const auto direct = writer->open_for_others(folder / "direct");
+  CHECK(is_open_here(folder / "direct"));
 }
 
 TEST_CASE_METHOD(WriterFixture, "a full disk is reported in the event loop, and at the end") {
