@@ -33,12 +33,14 @@ class Spawner {
   std::optional<Processes> spawn_soon(std::vector<NewChild> children);
 
   /// Waits for those that were begun last. Gives up, with errors (kUnavailable), as soon as
-  /// `unwanted`; call look_again() when that changes. Those that were not wanted are killed.
+  /// `unwanted`; call look_again() when that changes. Those that were not wanted are killed. While
+  /// some hang, the end of another one ends the wait: they have an error then (kTimeout).
   asio::awaitable<Processes> spawned(std::function<bool()> unwanted);
   void look_again() { changed_.cancel(); }
 
  private:
   asio::awaitable<void> until_unwanted(std::function<bool()> unwanted);
+  asio::awaitable<void> until_one_ends(std::shared_ptr<SlowSpawn> spawn);
 
   asio::any_io_executor executor_;
   SpawnPool pool_;

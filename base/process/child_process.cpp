@@ -1,6 +1,7 @@
 #include "base/process/child_process.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -23,6 +24,7 @@
 
 #include "base/log.hpp"
 #include "base/process/file_limit.hpp"
+#include "base/system/left_behind.hpp"
 #include "base/system/linux_calls.hpp"
 
 namespace ddprun {
@@ -209,6 +211,12 @@ void put_down(const Started& started) {
   close(started.pidfd);
 }
 
+bool has_exited(pid_t child) {
+  siginfo_t ended{};
+  const auto id = static_cast<id_t>(child);
+  return waitid(P_PID, id, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0;
+}
+
 ExitStatus exit_status(const siginfo_t& info) {
   if (info.si_code == CLD_EXITED) return {.code = info.si_status};
   return {.signal = info.si_status, .core_dumped = info.si_code == CLD_DUMPED};
@@ -267,12 +275,28 @@ void SlowSpawn::begin(SpawnPool& pool) {
   batch_ = pool.begin(count, [state = state_](int i) { state->start_one(i); });
 }
 
+bool SlowSpawn::one_has_ended() const {
+  const std::lock_guard lock{state_->mutex};
+  return std::ranges::any_of(state_->started, [](const Started& one) {
+    return one.pid > 0 && (one.error_number != 0 || has_exited(one.pid));
+  });
+}
+
 std::vector<Result<ChildProcess>> SlowSpawn::take(const asio::any_io_executor& executor) {
+  const std::lock_guard lock{state_->mutex};
+  state_->unwanted = true;
   std::vector<Result<ChildProcess>> processes;
   processes.reserve(state_->children.size());
-  for (std::size_t i = 0; i < state_->children.size(); ++i)
-    processes.push_back(
-        ChildProcess::adopt(executor, state_->children[i].command.program, state_->started[i]));
+  for (std::size_t i = 0; i < state_->children.size(); ++i) {
+    const std::string& program = state_->children[i].command.program;
+    const Started& started = state_->started[i];
+    if (started.pid < 0 && started.error_number == 0)
+      processes.emplace_back(
+          Error{Error::Kind::kTimeout,
+                fmt::format("no answer from '{}' when it was started: {}", program, kIsItThere)});
+    else
+      processes.push_back(ChildProcess::adopt(executor, program, started));
+  }
   return processes;
 }
 
@@ -327,12 +351,7 @@ asio::awaitable<ExitStatus> ChildProcess::wait() {
   co_return exit_status(info);
 }
 
-bool ChildProcess::has_ended() const {
-  if (is_released()) return true;
-  siginfo_t ended{};
-  const auto id = static_cast<id_t>(pid_);
-  return waitid(P_PID, id, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0;
-}
+bool ChildProcess::has_ended() const { return is_released() || has_exited(pid_); }
 
 void ChildProcess::signal(int number) const {
   if (is_released()) return;

@@ -111,10 +111,14 @@ class SlowSpawn {
   bool done_within(std::chrono::milliseconds at_most) { return batch_->done_within(at_most); }
   void wait() { batch_->wait(); }
 
-  /// When it is done: what ChildProcess::spawn() returns.
+  /// Whether one that runs its program has ended already, while others may not run theirs yet.
+  bool one_has_ended() const;
+
+  /// What ChildProcess::spawn() returns. One that does not run yet is not wanted any more: it is
+  /// killed when it does, and its error is kTimeout.
   std::vector<Result<ChildProcess>> take(const asio::any_io_executor& executor);
 
-  /// Nobody wants them: those that run are killed, and so are those that will yet.
+  /// None of them is wanted: those that run are killed, and so are those that will yet.
   void give_up();
 
  private:

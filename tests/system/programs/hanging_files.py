@@ -2,13 +2,16 @@
 
 The folder keeps its files in memory, and others do not see it. While the file SWITCH exists, nobody gets an answer
 from the folder, as from a server of files that is gone; when it is removed, all get theirs. The exit code is that of
-the command; 77 where this machine does not let the folder be made.
+the command; 77 where this machine does not let the folder be made. With FLUSH=1 in the environment, the folder is also
+asked when a file is closed, as some servers are; with HANG_AT_OPEN=N, SWITCH is made when a file is opened for the N-th
+time, and what was read before is not read again.
 
 This is a server of FUSE, in the words of the kernel's linux/fuse.h, as far as logs need it.
 """
 
 import errno
 import os
+import pathlib
 import select
 import stat
 import struct
@@ -18,9 +21,10 @@ import time
 from fuse_folder import INIT, REQUEST_BYTES, answer, init_answer, run_with_folder
 
 LOOKUP, FORGET, GETATTR, SETATTR, MKDIR, UNLINK, RMDIR, RENAME = 1, 2, 3, 4, 9, 10, 11, 12
-OPEN, READ, WRITE, RELEASE, OPENDIR, READDIR, RELEASEDIR = 14, 15, 16, 18, 27, 28, 29
+OPEN, READ, WRITE, RELEASE, FLUSH, OPENDIR, READDIR, RELEASEDIR = 14, 15, 16, 18, 25, 27, 28, 29
 CREATE, INTERRUPT, BATCH_FORGET, RENAME2 = 35, 36, 42, 45
 MODE_IS_SET, SIZE_IS_SET = 1 << 0, 1 << 3
+KEEP_CACHE = 1 << 1
 
 
 class Node:
@@ -35,6 +39,8 @@ class Files:
 
     def __init__(self):
         self.nodes = [None, Node(stat.S_IFDIR | 0o755)]
+        self.hang_at_open = int(os.environ.get("HANG_AT_OPEN", "0"))
+        self.opened = 0
 
     def attributes(self, number):
         node = self.nodes[number]
@@ -91,7 +97,7 @@ class Files:
             del node.children[before]
             return b""
         if kind in (OPEN, OPENDIR):
-            return struct.pack("<QII", 0, 0, 0)
+            return struct.pack("<QII", 0, KEEP_CACHE if self.hang_at_open else 0, 0)
         if kind == CREATE:
             return self.entry(self.make(number, body[16:].split(b"\0")[0], stat.S_IFREG | 0o644)) + struct.pack(
                 "<QII", 0, 0, 0)
@@ -107,21 +113,32 @@ class Files:
             return self.listing(number, offset)
         if kind in (RELEASE, RELEASEDIR):
             return b""
-        # Without FLUSH nobody waits for an answer when a file is closed, as by the end of a process.
+        if kind == FLUSH and os.environ.get("FLUSH"):
+            return b""
+        # Without FLUSH nobody waits for an answer when a file is closed, as by the end of a process. The kernel asks
+        # once.
         raise OSError(errno.ENOSYS, "")
+
+
+def wait_while(switch):
+    while os.path.exists(switch):
+        time.sleep(0.01)
 
 
 def serve(device, switch):
     files = Files()
     while True:
         select.select([device], [], [])
-        while os.path.exists(switch):  # a request that has been taken would not let SIGKILL end who waits for it
-            time.sleep(0.01)
+        wait_while(switch)  # a request that has been taken would not let SIGKILL end who waits for it
         try:
             request = os.read(device, REQUEST_BYTES)
         except OSError:
             return
         _, kind, unique, number = struct.unpack_from("<IIQQ", request)
+        files.opened += kind == OPEN
+        if kind == OPEN and files.opened == files.hang_at_open:
+            pathlib.Path(switch).touch()
+            wait_while(switch)
         if kind in (FORGET, INTERRUPT, BATCH_FORGET):
             continue
         try:
@@ -136,4 +153,5 @@ def serve(device, switch):
 
 if __name__ == "__main__":
     folder, switch, *command = sys.argv[1:]
-    run_with_folder(folder, command, lambda device: serve(device, switch))
+    closes_one = ["sh", "-c", ': >"$0/closed" && rm "$0/closed" && exec "$@"', folder]
+    run_with_folder(folder, closes_one + command, lambda device: serve(device, switch))
