@@ -14,10 +14,8 @@ namespace {
 /// The address as a browser on another machine may use it.
 std::string url_of(const Endpoint& address, const asio::ip::address& listening, std::uint16_t port,
                    const std::string& token) {
-  std::string host = listening.is_unspecified() ? host_name() : address.host;
-  if (host.find(':') != std::string::npos) host = "[" + host + "]";
-  return "http://" + host + ":" + std::to_string(port) + "/" +
-         (token.empty() ? "" : "?token=" + token);
+  const std::string host = listening.is_unspecified() ? host_name() : address.host;
+  return "http://" + text_of({host, port}) + "/" + (token.empty() ? "" : "?token=" + token);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/endpoint.hpp"
 #include "base/log.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/open_status_page.hpp"
@@ -49,7 +50,7 @@ Result<void> OwnCoordinator::prepare(NodeFacts& node) {
   run.coordinator = std::move(opened->endpoint);
   run.coordinator_here = opened->is_here;
   own_port_ = opened->own_port;
-  place_ = {run.coordinator.host + ":" + std::to_string(run.coordinator.port), opened->is_here};
+  place_ = {text_of(run.coordinator), opened->is_here};
   if (spec_.status_address && !run.coordinator_here)
     log::info("--status-addr: the node that hosts the coordinator serves the status page");
   else if (auto shown = open_page(); !shown)

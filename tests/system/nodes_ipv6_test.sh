@@ -9,6 +9,8 @@ for host in h1 h2 h3; do
     --rdzv-id job --no-python sh -c 'echo "store at $MASTER_ADDR port $MASTER_PORT"; . "$0"' "$worker"
 done
 wait_for_world h1 h2 h3
+on h1 "$DDPRUN" ls --json >"$scratch/jobs"
+grep -q '"coordinator": *"\[fd77::2\]:29400"' "$scratch/jobs" || fail "the coordinator's address: $(cat "$scratch/jobs")"
 let_go
 for host in h1 h2 h3; do
   node "$host" ends 0
