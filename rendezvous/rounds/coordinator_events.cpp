@@ -16,10 +16,10 @@ void Outbox::send_to_members(const Roster& nodes, const CoordinatorMessage& mess
   });
 }
 
-std::vector<CoordinatorAction> Outbox::take(bool keep) {
+std::vector<CoordinatorAction> Outbox::take(bool may_stay) {
   for (CoordinatorAction& action : actions_)
     if (auto* const sent = std::get_if<SendTo>(&action))
-      if (auto* const beat = std::get_if<Beat>(&sent->message)) beat->keep = keep;
+      if (auto* const beat = std::get_if<Beat>(&sent->message)) beat->keep = may_stay;
   return std::exchange(actions_, {});
 }
 

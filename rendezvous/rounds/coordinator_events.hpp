@@ -72,8 +72,8 @@ class Outbox {
   /// To the nodes of the round that runs.
   void send_to_members(const Roster& nodes, const CoordinatorMessage& message);
 
-  /// What has been collected. `keep`: what the beats among it say of the round's workers.
-  std::vector<CoordinatorAction> take(bool keep);
+  /// What has been collected. The beats among it say whether the round's workers may stay.
+  std::vector<CoordinatorAction> take(bool may_stay);
 
  private:
   std::vector<CoordinatorAction> actions_;

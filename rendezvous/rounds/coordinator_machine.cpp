@@ -21,9 +21,9 @@ CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
       failures_{rules_, job_},
       history_{rules_.terms.nodes_max > 1 ? rules_.terms.node_policy : NodePolicy{}},
       observers_{rules_, now},
-      cut_{members_.nodes(), out_},
-      rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, history_, observers_, cut_,
-               out_}} {
+      in_place_{members_.nodes(), rules_, job_, out_},
+      rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, history_, observers_,
+               in_place_, out_}} {
   if (leadership_->leads()) rounds_.gather(now);
 }
 
@@ -60,7 +60,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
     observers_.answer_dump(dump_without_workers(rounds_, job_.counters, now), members_.nodes(),
                            out_, now);
   observers_.tell_restarts(members_.nodes(), out_, now);
-  return out_.take(may_keep(members_.nodes(), job_));
+  return out_.take(in_place_.may_stay());
 }
 
 std::optional<TimePoint> CoordinatorMachine::next_tick() const {
@@ -98,17 +98,18 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       [&](const WorkersStarted& m) {
         if (m.round != job_.counters.round) return;
         lead(VoterAware{node.id()});
-        if (node.round == m.round) observers_.started(now_);
+        if (node.seats.round() == m.round) observers_.started(now_);
       },
       [&](const WorkersStay& m) {
         if (rounds_.runs(m.round)) members_.nodes().let_stay(node, m.stay);
-        if (may_keep(members_.nodes(), job_))  // it may be lost before their next beat
+        if (in_place_.may_stay())  // it may be lost before their next beat
           out_.send_to_members(members_.nodes(), leadership_->answer(now_));
       },
-      [&](const Prepared&) { welcome(node, true); }, [&](const Holding& m) { cut_.held(node, m); },
+      [&](const Prepared&) { welcome(node, true); },
+      [&](const Holding& m) { in_place_.at_step().held(node, m); },
       [&](const Preempt& m) { preempt(node, m); },
       [&](const Progress& m) {
-        if (m.round != job_.counters.round || node.round != m.round) return;
+        if (m.round != job_.counters.round || node.seats.round() != m.round) return;
         for (const RankProgress& rank : m.ranks) failures_.reached(rank.step);
         observers_.progressed(node, m, members_.nodes(), now_);
       },
@@ -171,7 +172,7 @@ void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
     return out_.send_away(peer, {"", leadership_->epoch()}, "its workers are of another round");
   out_.drop(node.peer(), "its agent has connected again");
   members_.nodes().reconnect(node, peer, join, now_);
-  come_back_to_seats(node, resumes);
+  node.seats.come_back(resumes);
   node.away.reset();
   lead(voter_joined(node, resumes));
   if (!resumes) return;
@@ -213,12 +214,7 @@ void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::str
     rounds_.recover(place, join.counters.attempt, now_);
   }
   Node& node = members_.add(peer, join, address, now_);
-  node.round = place.round;
-  node.group_rank = place.group_rank;
-  node.first_rank = place.first_rank;
-  node.vacant = seats_in(place.vacant, join.workers);
-  node.workers_left = node.workers_in_round();
-  if (!node.vacant.empty()) node.preparation = Roster::Preparation::kUnderWay;
+  node.seats.take_back(place);
   members_.nodes().set_phase(node, Phase::kRunning);
   observers_.came(node);
   observers_.came_back(node.id());
@@ -255,7 +251,7 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
   if (node->join.witness) return members_.nodes().set_phase(*node, Phase::kWitnessing);
   members_.nodes().set_phase(*node, Phase::kReady);
   history_.judge(members_.nodes(), *node);
-  note_parked(*node, node->join.parked);
+  node->seats.park(node->join.parked);
   RoundRecovery* const recovery = leadership_->recovery();
   if (recovery != nullptr && recovery->was_in_round(node->join.voter.assignment)) {
     recovery->take(node->join.voter.assignment.group_rank);
@@ -271,21 +267,16 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
 /// A node that is ready makes a new round if there is a place for it; else it is a spare. If the
 /// workers of the round can stay, its own are started first.
 void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
-  if (says_prepared && !finish_preparation(node)) return;
+  if (says_prepared && !node.seats.end_preparation()) return;
   if (!rounds_.runs()) return;
-  if (node.is_in_round()) {
-    job_.newcomers_at = node.join.host;
-    return;
-  }
+  if (node.is_in_round()) return in_place_.fill_seats_of(node);
   if (const RoundRecovery* const recovery = leadership_->recovery();
       recovery != nullptr && recovery->absent() > 0)
     return;  // others are on their way
   if (nodes_in_round(members_.nodes()) >= rules_.terms.nodes_max || !node.objection().empty())
     return out_.send(node.peer(), rounds_.spare(node));
-  if (!is_to_prepare(members_.nodes(), node, job_))
-    return rounds_.stop(Failures::Stop::without_loss("node " + node.join.host + " joined"), now_);
-  node.preparation = Roster::Preparation::kUnderWay;
-  out_.send(node.peer(), preparation(members_.nodes(), node, rules_, rounds_.spare(node)));
+  if (!in_place_.prepare(node, rounds_.spare(node)))
+    rounds_.stop(Failures::Stop::without_loss("node " + node.join.host + " joined"), now_);
 }
 
 /// A node whose connection broke comes back, unless its agent is dead, and its workers run on
@@ -293,7 +284,7 @@ void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
 void CoordinatorMachine::disconnected(Node& node, const std::string& reason) {
   if (ending_.is_over() || !outlives(node, *leadership_)) return lose(node, reason, now_);
   node.away = reason;
-  cut_.broken();
+  in_place_.at_step().broken();
   lead(VoterAway{node.id()});
   out_.add(Probe{node.id(), standby_endpoint(node)});
 }
@@ -311,7 +302,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   out_.drop(node.peer(), reason);
   const NodeId id = node.id();
   Node* const heir = members_.nodes().remove(node);
-  if (phase == Phase::kStopping) cut_.broken();
+  if (phase == Phase::kStopping) in_place_.at_step().broken();
   lead(VoterLeft{id, in_order});
   if (rounds_.runs() && phase == Phase::kRunning)
     rounds_.stop({last_loss_, std::max(now_ - since, Clock::duration{0})}, now_);

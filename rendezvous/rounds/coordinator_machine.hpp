@@ -97,7 +97,7 @@ class CoordinatorMachine {
   Observers observers_;
   JobEnding ending_;
   Outbox out_;
-  Cut cut_;
+  InPlace in_place_;
   Rounds rounds_;
   std::string last_loss_;  // why the job may be short of nodes, for the user
   TimePoint now_;          // time of the current step

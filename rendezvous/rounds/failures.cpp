@@ -34,8 +34,9 @@ void Failures::begin_round(int round) {
   store_is_new_ = false;
 }
 
-void Failures::seat(const Roster::Node& node) {
-  inquest_.seat(node.id(), node.join.host, node.first_rank, node.workers_in_round());
+void Failures::seat(Roster::Node& node) {
+  node.workers_left = node.seats.taken();
+  inquest_.seat(node.id(), node.join.host, node.seats.first_rank(), node.seats.taken());
 }
 
 void Failures::failed_late(const NodeId& node, const WorkerFailed& report) {

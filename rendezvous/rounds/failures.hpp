@@ -39,7 +39,7 @@ class Failures {
 
   void begin_round(int round);
   /// The node has its ranks in the round.
-  void seat(const Roster::Node& node);
+  void seat(Roster::Node& node);
   /// The workers have lost what was in the store, with a server. They may fail because of that, so
   /// the next failure costs nothing.
   void lose_store() { store_is_new_ = true; }

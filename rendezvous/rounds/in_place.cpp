@@ -4,90 +4,73 @@
 #include <iterator>
 #include <utility>
 
-#include "base/numbers.hpp"
 #include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 
-bool may_keep(const Roster& nodes, const JobState& job) {
+bool InPlace::may_stay() const {
   using Phase = Roster::Phase;
-  if (job.verdict || job.changes_in_place >= kChangesInPlaceMax) return false;
-  const int others = nodes.count(Phase::kFinished) + nodes.count(Phase::kStopping);
-  return nodes.staying() > 0 && nodes.staying() == nodes.count(Phase::kRunning) && others == 0;
+  if (job_.verdict || changes_in_vain() >= kChangesInPlaceMax) return false;
+  const int others = nodes_.count(Phase::kFinished) + nodes_.count(Phase::kStopping);
+  return nodes_.staying() > 0 && nodes_.staying() == nodes_.count(Phase::kRunning) && others == 0;
 }
 
-bool is_to_prepare(const Roster& nodes, const Roster::Node& node, const JobState& job) {
-  return node.preparation != Roster::Preparation::kDone && may_keep(nodes, job);
+void InPlace::stop(StopRound& order, bool nobody_is_lost) {
+  order.keep = may_stay();
+  order.gently = order.keep && nobody_is_lost;
+  if (order.gently) at_step_.begin(order);
+  if (!order.keep) return;
+  changes_ = changes_in_vain() + 1;
+  changed_at_ = job_.step;
 }
 
-Prepare preparation(const Roster& nodes, const Roster::Node& node, const CoordinatorRules& rules,
-                    Spare waits) {
-  StartRound place{.round = waits.round + 1,
-                   .attempt = waits.attempt,
-                   .group_rank = 0,
-                   .master_addr = rules.master_addr,
-                   .master_port = rules.master_port};
-  nodes.for_each([&](const Roster::Node& member) {
-    if (!member.is_in_round()) return;
-    ++place.group_rank;
-    place.first_rank += member.workers_in_round();
-    if (member.join.role == node.join.role) place.first_role_rank += member.workers_in_round();
-  });
-  place.group_world_size = place.group_rank + 1;
-  place.world_size = place.first_rank + node.join.workers;
-  place.role_world_size = place.first_role_rank + node.join.workers;
-  return {std::move(waits), std::move(place)};
+void InPlace::stopped(Roster::Node& node, const ParkedWorkers& parked) {
+  node.seats.park(parked);
+  if (node.seats.parked().workers.empty()) node.seats.begin_preparation();
+  at_step_.stopped(node);
 }
 
-bool finish_preparation(Roster::Node& node) {
-  using enum Roster::Preparation;
-  // Beside all rounds workers have started in all seats whose own were not parked.
-  if (node.vacant.empty() && !node.parked.workers.empty())
-    node.parked.workers = ranks_from(0, node.join.workers);
-  return std::exchange(node.preparation, kDone) == kUnderWay;
-}
-
-bool waits_for_workers(const Roster::Node& node) {
-  return node.preparation == Roster::Preparation::kUnderWay && node.parked.workers.empty();
-}
-
-void come_back_to_seats(Roster::Node& node, bool resumes) {
-  using enum Roster::Preparation;
-  if (!resumes) node.vacant.clear();
-  node.preparation = node.vacant.empty() ? kNone : kUnderWay;
-}
-
-void note_parked(Roster::Node& node, const ParkedWorkers& told) {
-  node.parked = {seats_in(told.local_ranks, node.join.workers), told.world_size};
-}
-
-bool fits_the_parked(const std::vector<Roster::Node*>& members) {
+bool InPlace::fits_parked(const std::vector<Roster::Node*>& members) {
   int world_size = 0;
-  for (const Roster::Node* const node : members)
-    world_size += node->join.workers - static_cast<int>(seats_to_leave(*node).size());
+  for (const Roster::Node* const node : members) world_size += node->seats.taken_next();
   return std::ranges::all_of(members, [world_size](const Roster::Node* node) {
-    const auto& [workers, needed] = node->parked;
+    const auto& [workers, needed] = node->seats.parked();
     return workers.empty() || needed == 0 || needed == world_size;
   });
 }
 
-RankList seats_to_leave(const Roster::Node& node) {
-  if (node.parked.workers.empty() || node.parked.world_size > 0) return {};
-  RankList vacant = without(ranks_from(0, node.join.workers), node.parked.workers);
-  if (node.preparation == Roster::Preparation::kDone) vacant = without(vacant, node.vacant);
-  return format_number_list(vacant).size() <= kRankListBytesMax ? vacant : RankList{};
+bool InPlace::prepare(Roster::Node& node, Spare waits) {
+  if (node.seats.preparation() == Seats::Preparation::kDone || !may_stay()) return false;
+  node.seats.begin_preparation();
+  ask_to_prepare(node, std::move(waits));
+  return true;
 }
 
-RankList local_ranks_in(const Roster::Node& node, const RankList& ranks) {
-  const RankList seats = without(ranks_from(0, node.join.workers), node.vacant);
-  RankList local;
-  for (const int rank : ranks)
-    if (rank >= node.first_rank && rank - node.first_rank < std::ssize(seats))
-      local.push_back(seats[static_cast<std::size_t>(rank - node.first_rank)]);
-  return local;
+void InPlace::ask_to_prepare(const Roster::Node& node, Spare waits) {
+  StartRound place{.round = waits.round + 1,
+                   .attempt = waits.attempt,
+                   .group_rank = 0,
+                   .master_addr = rules_.master_addr,
+                   .master_port = rules_.master_port};
+  nodes_.for_each([&](const Roster::Node& member) {
+    if (!member.is_in_round()) return;
+    ++place.group_rank;
+    place.first_rank += member.seats.taken();
+    if (member.join.role == node.join.role) place.first_role_rank += member.seats.taken();
+  });
+  place.group_world_size = place.group_rank + 1;
+  place.world_size = place.first_rank + node.join.workers;
+  place.role_world_size = place.first_role_rank + node.join.workers;
+  out_.send(node.peer(), Prepare{std::move(waits), std::move(place)});
 }
 
-void Cut::begin(const StopRound& gently) {
+std::optional<Failures::Stop> InPlace::fill_seats() const {
+  if (newcomers_at_.empty() || !may_stay()) return std::nullopt;
+  return Failures::Stop::without_loss("node " + newcomers_at_ +
+                                      " has started another worker for each that it lost");
+}
+
+void StopAtStep::begin(const StopRound& gently) {
   state_ = State::kHold;
   at_once_ = gently;
   at_once_.gently = false;
@@ -95,7 +78,7 @@ void Cut::begin(const StopRound& gently) {
   held_.clear();
 }
 
-void Cut::held(const Roster::Node& node, const Holding& report) {
+void StopAtStep::held(const Roster::Node& node, const Holding& report) {
   if (report.round != at_once_.round || node.phase() != Roster::Phase::kStopping) return;
   if (report.step < 0) return broken();
   if (state_ != State::kHold) return;
@@ -108,17 +91,17 @@ void Cut::held(const Roster::Node& node, const Holding& report) {
 }
 
 /// Where a worker is lost the others of its node leave at once, and so do their peers.
-void Cut::stopped(const Roster::Node& node) {
+void StopAtStep::stopped(const Roster::Node& node) {
   const bool in_order =
-      state_ == State::kLastStep && std::ssize(node.parked.workers) >= node.workers_in_round();
+      state_ == State::kLastStep && std::ssize(node.seats.parked().workers) >= node.seats.taken();
   if (!in_order) broken();
 }
 
-void Cut::broken() {
+void StopAtStep::broken() {
   if (std::exchange(state_, State::kNone) != State::kNone) tell_stopping(at_once_);
 }
 
-void Cut::tell_stopping(const CoordinatorMessage& order) {
+void StopAtStep::tell_stopping(const CoordinatorMessage& order) {
   nodes_.for_each([&](const Roster::Node& node) {
     if (node.phase() == Roster::Phase::kStopping) out_.send(node.peer(), order);
   });

@@ -1,62 +1,27 @@
-// Which workers stay while members of their round change, and behind which step all leave it.
-// Pure. docs/internals/rounds.md, section "In place", has the rules.
+// InPlace decides which rounds change in place: their workers stay, with their memory, while nodes
+// and other workers come and go. Pure. docs/internals/rounds.md, section "In place", has the rules.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "base/numbers.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/messages/round_messages.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
+#include "rendezvous/rounds/failures.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
 namespace ddprun {
 
-/// This many changes in a row keep the workers, with no further step of theirs behind them.
+/// As many changes in a row are in place, with no further step of the workers behind them.
 inline constexpr int kChangesInPlaceMax = 3;
 
-/// Whether workers of the round may stay: only if all of them can, because restarted and surviving
-/// workers would differ in state. After kChangesInPlaceMax changes without a new step all restart.
-bool may_keep(const Roster& nodes, const JobState& job);
-
-/// Whether the node, which is ready, is to prepare before it joins the round that runs: so the
-/// others train on while its workers start. It is not asked twice.
-bool is_to_prepare(const Roster& nodes, const Roster::Node& node, const JobState& job);
-
-/// What such a node hears. `waits`: what it would hear as a spare.
-Prepare preparation(const Roster& nodes, const Roster::Node& node, const CoordinatorRules& rules,
-                    Spare waits);
-
-/// The node's workers are parked, or have ended. Returns whether this was not known.
-bool finish_preparation(Roster::Node& node);
-
-/// Whether none of the node's workers could enter a round yet, and some are on their way.
-bool waits_for_workers(const Roster::Node& node);
-
-/// The node's agent has connected again. `resumes`: its workers are in their round still.
-void come_back_to_seats(Roster::Node& node, bool resumes);
-
-/// Takes down which workers of the node are parked, as it has told.
-void note_parked(Roster::Node& node, const ParkedWorkers& told);
-
-/// Whether all workers of these nodes that are parked can enter the round that the nodes would be.
-bool fits_the_parked(const std::vector<Roster::Node*>& members);
-
-/// Seats of a node that the next round leaves vacant, so that those which have stayed wait for
-/// nobody: other workers start beside it. Where these have ended before they could enter a round,
-/// none is left: then they start in it, and fail where everybody hears of it. None is left as well
-/// where those that have stayed need as many workers as before.
-RankList seats_to_leave(const Roster::Node& node);
-
-/// The local ranks of the node's workers that are among these ranks of its round.
-RankList local_ranks_in(const Roster::Node& node, const RankList& ranks);
-
-/// Cut: the round stops behind one step, which all its workers count, so that none is dropped.
-/// docs/internals/rounds.md, section "In place".
+/// StopAtStep: all workers of a round stop after the same step, so that no step is lost.
 ///
 ///     none --begin--> hold --all nodes hold--> last step
 ///       any --broken, or a node whose workers have not all left in order--> none
@@ -64,10 +29,10 @@ RankList local_ranks_in(const Roster::Node& node, const RankList& ranks);
 /// A node that holds reports the greatest number of steps that one of its workers has counted. No
 /// worker counts another one before it gets the limit, which is one more than the greatest of
 /// these: so all can reach it, and know it before they do.
-class Cut {
+class StopAtStep {
  public:
   /// Both must live longer.
-  Cut(const Roster& nodes, Outbox& out) : nodes_{nodes}, out_{out} {}
+  StopAtStep(const Roster& nodes, Outbox& out) : nodes_{nodes}, out_{out} {}
 
   /// The order that the nodes which stop get.
   void begin(const StopRound& gently);
@@ -89,6 +54,57 @@ class Cut {
   State state_ = State::kNone;
   StopRound at_once_;                    // is sent if not all can leave in order
   std::map<NodeId, std::int64_t> held_;  // the steps that nodes have told
+};
+
+class InPlace {
+ public:
+  /// All of this must live longer.
+  InPlace(const Roster& nodes, const CoordinatorRules& rules, const JobState& job, Outbox& out)
+      : nodes_{nodes}, rules_{rules}, job_{job}, out_{out} {}
+
+  /// Whether workers of the round may stay: only if all of them can, because restarted and
+  /// surviving workers would differ in state. After kChangesInPlaceMax changes without a new step
+  /// all restart.
+  bool may_stay() const;
+
+  // --- a round stops ---
+
+  /// Completes the order that the nodes are about to get: workers stay if they may. If nobody is
+  /// lost, all stop after the same step.
+  void stop(StopRound& order, bool nobody_is_lost);
+  /// A node has stopped its workers, and these have stayed.
+  void stopped(Roster::Node& node, const ParkedWorkers& parked);
+  /// What concerns the step after which all stop.
+  StopAtStep& at_step() { return at_step_; }
+  /// Whether all workers of these nodes that are parked can enter the round that the nodes would
+  /// be.
+  static bool fits_parked(const std::vector<Roster::Node*>& members);
+
+  // --- workers start while a round runs ---
+
+  void begin_round() { newcomers_at_.clear(); }
+  /// The node is ready. If workers of the round may stay, its own start before it joins, while the
+  /// others train on. Returns whether they do: it is not asked twice. `waits`: what it would hear
+  /// as a spare.
+  bool prepare(Roster::Node& node, Spare waits);
+  /// Its workers are to start, or to start again.
+  void ask_to_prepare(const Roster::Node& node, Spare waits);
+  /// Workers of this node, which is in the round, wait for its vacant seats.
+  void fill_seats_of(const Roster::Node& node) { newcomers_at_ = node.join.host; }
+  /// Whether the round is to stop for them: they gain nothing if all have to restart.
+  std::optional<Failures::Stop> fill_seats() const;
+
+ private:
+  int changes_in_vain() const { return job_.step > changed_at_ ? 0 : changes_; }
+
+  const Roster& nodes_;
+  const CoordinatorRules& rules_;
+  const JobState& job_;
+  Outbox& out_;
+  StopAtStep at_step_{nodes_, out_};
+  int changes_ = 0;               // in place, in a row, with no further step behind them
+  std::int64_t changed_at_ = -1;  // the job's step at the last of them
+  std::string newcomers_at_;      // the host where workers wait for vacant seats; "": none do
 };
 
 }  // namespace ddprun

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "rendezvous/messages/end_messages.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
@@ -17,14 +16,8 @@ struct JobState {
   JobCounters counters;           // the last round that was sealed, and the restarts so far
   std::optional<EndJob> verdict;  // how the job ends, as soon as every node has stopped
   std::int64_t step = -1;         // the greatest one that a worker has told; -1: none
-  int changes_in_place = 0;       // in a row, with no further step behind them
-  std::string newcomers_at;       // the host where workers wait for vacant seats; "": none do
 
-  void reached(std::int64_t told) {
-    if (told > step) changes_in_place = 0;
-    step = std::max(step, told);
-  }
-
+  void reached(std::int64_t told) { step = std::max(step, told); }
   /// Somebody who is believed knows that the job is as far as that.
   void reach(const JobCounters& known) {
     counters.round = std::max(counters.round, known.round);

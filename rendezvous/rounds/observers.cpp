@@ -48,9 +48,9 @@ void Observers::progressed(const Node& node, const Progress& report, const Roste
                            TimePoint now) {
   const auto is_done = [](const GroupProgress& group) { return group.completed > 0; };
   const bool runs = times_.runs();
+  const int first = node.seats.first_rank();
   for (const RankProgress& told : report.ranks) {
-    if (told.rank < node.first_rank || told.rank - node.first_rank >= node.workers_in_round())
-      continue;
+    if (told.rank < first || told.rank - first >= node.seats.taken()) continue;
     if (runs) watch_.take(told, now);
     if (told.step >= 0 || std::ranges::any_of(told.groups, is_done))
       times_.progressed(advance_of(told, now));
@@ -124,7 +124,7 @@ void Observers::ask_dump(const Node& node, const AskDump& question, const RoundV
   RoundDump::Seats seats;
   nodes.for_each([&](const Node& member) {
     if (member.is_in_round())
-      seats[member.id()] = {member.join.host, member.first_rank, member.workers_in_round(),
+      seats[member.id()] = {member.join.host, member.seats.first_rank(), member.seats.taken(),
                             member.phase() == Roster::Phase::kFinished};
   });
   const int number = watch_.next_inspection();

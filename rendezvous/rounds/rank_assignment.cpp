@@ -4,8 +4,6 @@
 #include <cctype>
 #include <tuple>
 
-#include "rendezvous/rounds/in_place.hpp"
-
 namespace ddprun {
 
 namespace {
@@ -47,7 +45,7 @@ bool is_sound(const Node* node) { return node->objection().empty(); }
 
 /// The node with the smallest precedence gets a place first.
 auto precedence(const Node* node) {
-  return std::tuple{node->announced.has_value(), !is_sound(node), node->group_rank < 0,
+  return std::tuple{node->announced.has_value(), !is_sound(node), node->seats.group_rank() < 0,
                     node->arrival};
 }
 
@@ -56,8 +54,8 @@ auto precedence(const Node* node) {
 NodeId first_spare(const Roster& nodes) {
   const Node* first = nullptr;
   nodes.for_each([&](const Node& node) {
-    const bool waits =
-        node.phase() == Roster::Phase::kReady && node.preparation == Roster::Preparation::kNone;
+    const bool waits = node.phase() == Roster::Phase::kReady &&
+                       node.seats.preparation() == Seats::Preparation::kNone;
     if (waits && (first == nullptr || precedence(&node) < precedence(first))) first = &node;
   });
   return first != nullptr ? first->id() : NodeId{};
@@ -69,9 +67,12 @@ std::vector<Node*> choose_members(Roster& nodes, const CoordinatorRules& rules) 
     if (node.phase() == Roster::Phase::kReady) ready.push_back(&node);
   });
   // Those that need as many workers as before wait for the others.
-  const bool counted = std::ranges::any_of(
-      ready, [=](const Node* node) { return is_sound(node) && node->parked.world_size > 0; });
-  const auto prepares = [=](const Node* node) { return !counted && waits_for_workers(*node); };
+  const bool counted = std::ranges::any_of(ready, [=](const Node* node) {
+    return is_sound(node) && node->seats.parked().world_size > 0;
+  });
+  const auto prepares = [=](const Node* node) {
+    return !counted && node->seats.wait_for_workers();
+  };
   const auto is_able = [=](const Node* node) { return is_sound(node) && !prepares(node); };
   if (std::ranges::count_if(ready, is_able) >= rules.terms.nodes_min)
     std::erase_if(ready, prepares);
@@ -97,7 +98,7 @@ std::vector<Node*> order_by_rank(std::vector<Node*> members) {
     });
   };
   place([](const Node& node) { return node.join.node_rank; });
-  place([](const Node& node) { return node.group_rank; });
+  place([](const Node& node) { return node.seats.group_rank(); });
   std::ranges::stable_sort(members, [](const Node* a, const Node* b) {
     return naturally_before(a->join.host, b->join.host);
   });

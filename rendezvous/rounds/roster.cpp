@@ -12,6 +12,7 @@ Roster::Node& Roster::add(PeerId peer, Join join, int arrival, TimePoint now) {
   assert(!nodes_.contains(join.node) && !by_peer_.contains(peer));
   Node& node = nodes_[join.node];
   node.join = std::move(join);
+  node.seats.resize(node.join.workers);
   node.arrival = arrival;
   node.peer_ = peer;
   by_peer_[peer] = &node;
@@ -69,6 +70,7 @@ void Roster::reconnect(Node& node, PeerId peer, Join join, TimePoint now) {
   node.peer_ = peer;
   by_peer_[peer] = &node;
   node.join = std::move(join);
+  node.seats.resize(node.join.workers);
   heard(node, now);
 }
 

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/numbers.hpp"
 #include "rendezvous/messages/end_messages.hpp"
 #include "rendezvous/messages/membership_messages.hpp"
 #include "rendezvous/messages/message_limits.hpp"
+#include "rendezvous/rounds/seats.hpp"
 
 namespace ddprun {
 
@@ -37,15 +37,6 @@ class Roster {
     kWitnessing   // a witness, which obeys this coordinator, and never has workers
   };
 
-  /// Whether workers of a node start beside the round that runs: all those of a node that waits, or
-  /// those in seats that are vacant.
-  enum class Preparation { kNone, kUnderWay, kDone };
-
-  struct Parked {
-    RankList workers;    // by local rank
-    int world_size = 0;  // the only one of a round that they can enter; 0: they can enter any
-  };
-
   class Node {
    public:
     const NodeId& id() const { return join.node; }
@@ -54,21 +45,14 @@ class Roster {
     TimePoint last_heard() const { return last_heard_; }
     /// Its workers run, or have all ended well.
     bool is_in_round() const { return phase_ == Phase::kRunning || phase_ == Phase::kFinished; }
-    /// How many workers of it are in the last round that it was part of.
-    int workers_in_round() const { return join.workers - static_cast<int>(vacant.size()); }
 
-    Join join;                         // its own words about itself
-    std::string address;               // from which its agent has connected
-    int arrival = 0;                   // how many nodes came before it
-    int round = 0;                     // the last one that it was part of; 0: none
-    int group_rank = -1;               // in that round; -1: none
-    int first_rank = -1;               // its workers' in that round
-    RankList vacant;                   // seats of its workers in that round that none has
-    Parked parked;                     // its workers that wait for the next one
-    int workers_left = 0;              // those without a failure that it has told of
-    TimePoint contends_since;          // kContending
-    std::optional<Preempt> announced;  // the end, by the scheduler, while the node was a spare
-    Preparation preparation = Preparation::kNone;
+    Join join;                           // its own words about itself
+    std::string address;                 // from which its agent has connected
+    int arrival = 0;                     // how many nodes came before it
+    Seats seats;                         // of its workers
+    int workers_left = 0;                // in the round, without a failure that it has told of
+    TimePoint contends_since;            // kContending
+    std::optional<Preempt> announced;    // the end, by the scheduler, while the node was a spare
     std::optional<std::string> away;     // why its connection has ended; it may come back
     std::optional<EndJob> final_status;  // the job's under a coordinator before, as it has told
 

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "rendezvous/rounds/in_place.hpp"
-
 namespace ddprun {
 
 void judge_nodes(const Rounds::Parts& parts, TimePoint now) {
@@ -43,9 +41,9 @@ void remember_failure(const Rounds::Parts& parts, TimePoint now) {
 
 void tell_those_who_wait(const Rounds::Parts& parts, const Rounds& rounds, int nodes) {
   parts.nodes.for_each([&](const Roster::Node& node) {
-    if (waits_for_workers(node) && node.phase() == Roster::Phase::kReady &&
+    if (node.seats.wait_for_workers() && node.phase() == Roster::Phase::kReady &&
         node.objection().empty() && nodes < parts.rules.terms.nodes_max)
-      parts.out.send(node.peer(), preparation(parts.nodes, node, parts.rules, rounds.spare(node)));
+      parts.in_place.ask_to_prepare(node, rounds.spare(node));
     else if (node.phase() == Roster::Phase::kReady || node.phase() == Roster::Phase::kWitnessing)
       parts.out.send(node.peer(), rounds.spare(node));
   });

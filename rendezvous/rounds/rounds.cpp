@@ -15,7 +15,6 @@ namespace ddprun {
 namespace {
 
 using Phase = Roster::Phase;
-using Preparation = Roster::Preparation;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
@@ -68,19 +67,16 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
   parts_.failures.stopping(parts_.observers.watch().hang());
   StopRound order = stop_order(why.reason);
   order.checkpoint_ms = checkpoint_ms;
-  order.keep = checkpoint_ms == 0 && !order.at_once && may_keep(parts_.nodes, parts_.job);
-  if (order.keep) manner_ = Manner::kKeeping;
-  order.gently = order.keep && why.nobody_is_lost;
+  if (checkpoint_ms == 0 && !order.at_once) parts_.in_place.stop(order, why.nobody_is_lost);
+  if (order.keep) manner_ = Manner::kInPlace;
   parts_.observers.stopping(order, why.noticed_after, now);
-  if (order.keep) ++parts_.job.changes_in_place;
-  if (order.gently) parts_.cut.begin(order);
   std::int64_t longest_ms = 0;
   parts_.nodes.for_each([&](Node& node) {
     if (!node.is_in_round()) return;
     parts_.nodes.set_phase(node, Phase::kStopping);
     longest_ms =
         std::max(longest_ms, node.join.terms.shutdown_timeout.count() + node.join.check_ms);
-    if (order.keep) order.evict = format_number_list(local_ranks_in(node, why.hung));
+    if (order.keep) order.evict = format_number_list(node.seats.local_ranks_in(why.hung));
     parts_.out.send(node.peer(), order);
   });
   if (order.gently) longest_ms *= 2;  // to reach the last step, and then to leave
@@ -112,14 +108,11 @@ void Rounds::workers_stopped(Node& node, const WorkersStopped& report) {
       manner_ == Manner::kDiscarding || report.round == parts_.job.counters.round;
   if (!is_of_now || node.phase() != Phase::kStopping) return;
   parts_.nodes.set_phase(node, Phase::kReady);
-  if (manner_ != Manner::kKeeping) return;
-  note_parked(node, report.parked);
-  if (node.parked.workers.empty()) node.preparation = Preparation::kUnderWay;
-  parts_.cut.stopped(node);
+  if (manner_ == Manner::kInPlace) parts_.in_place.stopped(node, report.parked);
 }
 
 bool Rounds::is_member(const Node& node) const {
-  if (state_ != State::kGathering) return node.round == parts_.job.counters.round;
+  if (state_ != State::kGathering) return node.seats.round() == parts_.job.counters.round;
   return std::ranges::count(choose_members(parts_.nodes, parts_.rules), &node) > 0;
 }
 
@@ -145,16 +138,12 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
   if (runs())
     if (const auto stopping = parts_.failures.give_up_cause(parts_.nodes, now))
       stop(*stopping, now);
-  // Newcomers gain nothing if the nodes of the round have to restart for them.
-  if (runs() && !job.newcomers_at.empty() && !parts_.failures.awaits_cause() &&
-      may_keep(parts_.nodes, job))
-    stop(Failures::Stop::without_loss("node " + job.newcomers_at +
-                                      " has started another worker for each that it lost"),
-         now);
+  if (runs() && !parts_.failures.awaits_cause())
+    if (const auto stopping = parts_.in_place.fill_seats()) stop(*stopping, now);
   if (runs() && parts_.nodes.count(Phase::kRunning) == 0 && leadership.may(Deed::kFinishRound, now))
     return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
   if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {
-    parts_.cut.end();
+    parts_.in_place.at_step().end();
     // Workers that were parked, and are discarded now, have told how they ended before.
     if (manner_ != Manner::kDiscarding) {
       parts_.failures.stopped(now);
@@ -259,7 +248,7 @@ std::optional<EndJob> Rounds::learn_from(const std::vector<Node*>& members) {
 std::optional<EndJob> Rounds::seal(TimePoint now) {
   const std::vector<Node*> members = choose_members(parts_.nodes, parts_.rules);
   if (auto verdict = learn_from(members)) return verdict;
-  if (!fits_the_parked(members)) {
+  if (!InPlace::fits_parked(members)) {
     discard_parked(now);
     return std::nullopt;
   }
@@ -276,9 +265,9 @@ void Rounds::discard_parked(TimePoint now) {
   order.discard = true;
   std::int64_t longest_ms = 0;
   parts_.nodes.for_each([&](Node& node) {
-    if (node.phase() != Phase::kReady || node.parked.workers.empty()) return;
+    if (node.phase() != Phase::kReady || node.seats.parked().workers.empty()) return;
     parts_.nodes.set_phase(node, Phase::kStopping);
-    node.parked = {};
+    node.seats.discard_parked();
     longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout.count());
     parts_.out.send(node.peer(), order);
   });
@@ -299,9 +288,9 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   for (Node* const node : ranked) {
     ids.push_back(node->id());
     parts_.nodes.set_phase(*node, Phase::kRunning);
-    node->vacant = seats_to_leave(*node);
-    start.world_size += node->workers_in_round();
-    role_sizes[node->join.role] += node->workers_in_round();
+    node->seats.enter(start.round, static_cast<int>(ids.size()) - 1, start.world_size);
+    start.world_size += node->seats.taken();
+    role_sizes[node->join.role] += node->seats.taken();
   }
   RoundTerms terms = parts_.leadership.begin_round(start.round, ids, now);
   start.epoch = terms.epoch;
@@ -313,26 +302,20 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   start.node_note = note_on_nodes(parts_.nodes);
   parts_.out.add(OpenStore{start.round, start.world_size});
   parts_.failures.begin_round(start.round);
-  parts_.job.newcomers_at.clear();
+  parts_.in_place.begin_round();
   manner_ = Manner::kInOrder;
   nodes_begun_ = start.group_world_size;
   std::map<std::string, int> role_ranks;
   for (Node* const node : ranked) {
-    node->round = start.round;
-    node->group_rank = start.group_rank;
-    node->first_rank = start.first_rank;
-    node->workers_left = node->workers_in_round();
-    node->preparation = node->vacant.empty() ? Preparation::kNone : Preparation::kUnderWay;
-    node->parked = {};
-    start.vacant = format_number_list(node->vacant);
+    start.group_rank = node->seats.group_rank();
+    start.first_rank = node->seats.first_rank();
+    start.vacant = node->seats.vacant();
     int& role_rank = role_ranks[node->join.role];
     start.first_role_rank = role_rank;
     start.role_world_size = role_sizes[node->join.role];
     parts_.out.send(node->peer(), start);
     parts_.failures.seat(*node);
-    ++start.group_rank;
-    start.first_rank += node->workers_in_round();
-    role_rank += node->workers_in_round();
+    role_rank += node->seats.taken();
   }
   tell_those_who_wait(parts_, *this, start.group_world_size);
   state_ = State::kRunning;

@@ -44,7 +44,7 @@ class Rounds {
     Failures& failures;
     NodeHistory& history;
     Observers& observers;
-    Cut& cut;
+    InPlace& in_place;
     Outbox& out;
   };
   explicit Rounds(Parts parts) : parts_{parts} {}
@@ -112,7 +112,7 @@ class Rounds {
   int nodes_begun_ = 0;                      // that the last round had at its beginning
   TimePoint stopping_ends_;                  // nodes that have not stopped by then are dropped
   /// How the round was asked to stop.
-  enum class Manner { kInOrder, kKeeping, kAtOnce, kDiscarding } manner_ = Manner::kInOrder;
+  enum class Manner { kInOrder, kInPlace, kAtOnce, kDiscarding } manner_ = Manner::kInOrder;
 };
 
 }  // namespace ddprun

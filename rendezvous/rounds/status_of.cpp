@@ -14,7 +14,7 @@ using NodeState = NodeStatus::State;
 using RankState = RankStatus::State;
 
 NodeState state_of_waiting(const Roster::Node& node, bool round_runs) {
-  if (node.preparation == Roster::Preparation::kUnderWay) return NodeState::kStarting;
+  if (node.seats.preparation() == Seats::Preparation::kUnderWay) return NodeState::kStarting;
   return round_runs ? NodeState::kSpare : NodeState::kReady;
 }
 
@@ -64,9 +64,9 @@ NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now) {
       std::chrono::duration_cast<std::chrono::milliseconds>(now - node.last_heard());
   return {.host = node.join.host,
           .state = node_state(node, round_runs),
-          .group_rank = node.group_rank,
-          .first_rank = node.first_rank,
-          .workers = node.workers_in_round(),
+          .group_rank = node.seats.group_rank(),
+          .first_rank = node.seats.first_rank(),
+          .workers = node.seats.taken(),
           .silent_ms = std::max<std::int64_t>(silent.count(), 0),
           .reason = node.objection()};
 }
@@ -77,7 +77,7 @@ std::string loss_text(const Roster::Node& node, const Roster& nodes, const std::
     shared =
         shared || (&other != &node && !other.join.witness && other.join.host == node.join.host);
   });
-  const RankList ranks = ranks_from(node.first_rank, node.workers_in_round());
+  const RankList ranks = ranks_from(node.seats.first_rank(), node.seats.taken());
   const std::string which = shared && node.is_in_round()
                                 ? " (" + ranks_text(format_number_list(ranks)) + ")"
                                 : std::string{};

@@ -165,11 +165,10 @@ TEST_CASE_METHOD(SeatsFixture, "one is lost while another one's seat is vacant")
 }
 
 TEST_CASE("a rank behind a vacant seat is named by its local rank") {
-  Roster::Node node;
-  node.join.workers = 2;
-  node.first_rank = 0;
-  node.vacant = {0};
-  CHECK(local_ranks_in(node, {0, 1}) == RankList{1});
+  Seats seats;
+  seats.resize(2);
+  seats.take_back({.first_rank = 0, .vacant = "0"});
+  CHECK(seats.local_ranks_in({0, 1}) == RankList{1});
 }
 
 TEST_CASE_METHOD(SeatsFixture, "nobody comes in where some have finished") {
