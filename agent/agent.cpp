@@ -58,7 +58,7 @@ AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
           .checks_itself = spec.node.check.has_value()};
 }
 
-/// By local rank; -1: nobody is to hear of a worker that is beside the round.
+/// By local rank; -1: nobody is to hear of a worker without a seat in the round.
 std::vector<int> watched_ranks(const StartRound& round, int workers) {
   std::vector<int> ranks(static_cast<std::size_t>(workers));
   for (int local_rank = 0; local_rank < workers; ++local_rank)
@@ -193,10 +193,10 @@ void Agent::perform(const AgentAction& action) {
   match(
       action,  //
       [&](const ReachCoordinator& a) { link_.connect(a); },
-      [&](const StartWorkers& a) { a.parked ? start_parked(a.round) : start_workers(a.round); },
-      [&](const AskToHold& a) { services_.staying.ask_to_hold(a.round); },
-      [&](const AskToLeaveAfter& a) { services_.staying.ask_to_leave_after(a.order); },
-      [&](const AskToLeave& a) { services_.staying.ask_to_leave(a.round); },
+      [&](const StartWorkers& a) { start_workers(a); },
+      [&](const AskToHold& a) { services_.staying.tell_all(order_line(a)); },
+      [&](const AskToLeaveAfter& a) { services_.staying.tell_all(order_line(a)); },
+      [&](const AskToLeave& a) { services_.staying.tell_all(order_line(a)); },
       [&](const KillWorkers& a) { workers_.kill(a.local_ranks); },
       [&](const SignalWorkers& a) { workers_.signal(a.signal, a.to_stop); },
       [&](const AskForCheckpoint& a) { workers_.ask_for_checkpoint(a.signal); },
@@ -236,21 +236,15 @@ void Agent::watch(const StartRound& round) {
   introspection_.begin_round(round.round, watched_ranks(round, spec_.workers));
 }
 
-void Agent::start_parked(const StartRound& place) {
-  write(news_.of_parked(place));
-  watch(place);
-  workers_.start(place, /*parked=*/true);
-  if (!std::exchange(is_started_, true)) give_back_startup_pages();
-}
-
-void Agent::start_workers(const StartRound& round) {
-  record_.begin_round(round);
+void Agent::start_workers(const StartWorkers& order) {
+  const StartRound& round = order.round;
+  order.parked ? write(news_.of_parked(round)) : record_.begin_round(round);
   watch(round);
-  const Result<StartRound> ready = link_.open_store(round);
+  const Result<StartRound> ready = order.parked ? round : link_.open_store(round);
   if (!ready) workers_.start_none(round, ready.error());
   if (ready)
-    for (const WorkerSet::Kept& worker : workers_.start(*ready))
-      services_.staying.enter(worker.local_rank, round.round, worker.environment);
+    for (const auto& [local_rank, environment] : workers_.start(*ready, order.parked))
+      services_.staying.enter(local_rank, round.round, environment);
   if (!std::exchange(is_started_, true)) give_back_startup_pages();
 }
 
@@ -280,8 +274,8 @@ asio::awaitable<void> Agent::check_node(CheckSelf order) {
 
 asio::awaitable<void> Agent::sweep(SweepTree order) {
   introspection_.look_again();
-  if (!order.keep) introspection_.end_round();
-  co_await workers_.sweep(order.keep, order.at_once);
+  if (!order.in_place) introspection_.end_round();
+  co_await workers_.sweep(order.in_place, order.at_once);
   link_.close_store();
   step(TreeGone{});
 }

@@ -98,8 +98,7 @@ class Agent {
   void step(const AgentEvent& event);
   void perform(const AgentAction& action);
   void watch(const StartRound& round);
-  void start_parked(const StartRound& place);
-  void start_workers(const StartRound& round);
+  void start_workers(const StartWorkers& order);
   void tell_user(const CoordinatorMessage& message);
 
   asio::any_io_executor executor_;

@@ -150,15 +150,9 @@ void WorkerDoor::say(Line& line, const std::string& text) {
   line.socket.close(ignored);
 }
 
-void WorkerDoor::say_to_all(const std::string& text) {
-  for (const auto& [local_rank, line] : lines_) say(*line, text);
+void WorkerDoor::tell_all(const std::string& line) {
+  for (const auto& [local_rank, worker] : lines_) say(*worker, line);
 }
-
-void WorkerDoor::ask_to_hold(int round) { say_to_all(hold_line(round)); }
-void WorkerDoor::ask_to_leave_after(const LeaveAfter& order) {
-  say_to_all(leave_after_line(order));
-}
-void WorkerDoor::ask_to_leave(int round) { say_to_all(leave_line(round)); }
 
 void WorkerDoor::enter(int local_rank, int round,
                        const std::map<std::string, std::string>& environment) {

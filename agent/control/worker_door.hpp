@@ -42,14 +42,10 @@ class WorkerDoor {
   /// take `patience` to come, behind the loss that it follows from.
   void begin(std::chrono::milliseconds patience, Heard heard);
 
-  /// Asks all that can stay to count no further step of the round, and to say how many they have.
-  void ask_to_hold(int round);
-  /// Those that hold go on to that step, and leave the round behind it.
-  void ask_to_leave_after(const LeaveAfter& order);
-  /// Asks all that can stay to leave the round.
-  void ask_to_leave(int round);
-  /// Sends a worker its next round, and its variables there. A worker that was started beside a
-  /// round, and has not said hello yet, gets them when it does.
+  /// Sends all that can stay an order of worker_words.hpp.
+  void tell_all(const std::string& line);
+  /// Sends a worker its next round, and its variables there. A worker that prepares, and
+  /// has not said hello yet, gets them when it does.
   void enter(int local_rank, int round, const std::map<std::string, std::string>& environment);
 
   /// Workers are started now in these seats. They enter no round of before, and what is still heard
@@ -67,7 +63,6 @@ class WorkerDoor {
   bool greet(const std::shared_ptr<Line>& line, const WorkerHello& hello);
   bool is_worker(const std::shared_ptr<Line>& line) const;
   void say(Line& line, const std::string& text);
-  void say_to_all(const std::string& text);
 
   asio::local::stream_protocol::acceptor acceptor_;
   std::string path_;

@@ -11,12 +11,6 @@ namespace {
 struct Welcome {
   double patience_s = 0;
 };
-struct Hold {
-  int round = 0;
-};
-struct LeaveNow {
-  int round = 0;
-};
 struct Enter {
   int round = 0;
   std::map<std::string, std::string> environment;
@@ -33,9 +27,10 @@ template <> inline constexpr auto kFields<Parked> = message("parked", field<&Par
 template <> inline constexpr auto kFields<Stuck> = message("stuck", field<&Stuck::round>("round"));
 template <> inline constexpr auto kFields<Welcome> = message("welcome",
     field<&Welcome::patience_s>("patience_s"));
-template <> inline constexpr auto kFields<Hold> = message("hold", field<&Hold::round>("round"));
-template <> inline constexpr auto kFields<LeaveNow> = message("leave",
-    field<&LeaveNow::round>("round"));
+template <> inline constexpr auto kFields<AskToHold> = message("hold",
+    field<&AskToHold::round>("round"));
+template <> inline constexpr auto kFields<AskToLeave> = message("leave",
+    field<&AskToLeave::round>("round"));
 template <> inline constexpr auto kFields<Enter> = message("enter",
     field<&Enter::round>("round"), uncut<&Enter::environment>("environment"));
 }  // namespace fields
@@ -82,11 +77,9 @@ std::string welcome_line(std::chrono::milliseconds patience) {
   return line(Welcome{std::chrono::duration<double>{patience}.count()});
 }
 
-std::string hold_line(int round) { return line(Hold{round}); }
-
-std::string leave_after_line(const LeaveAfter& order) { return line(order); }
-
-std::string leave_line(int round) { return line(LeaveNow{round}); }
+std::string order_line(const AskToHold& order) { return line(order); }
+std::string order_line(const AskToLeaveAfter& order) { return line(order.order); }
+std::string order_line(const AskToLeave& order) { return line(order); }
 
 std::string enter_line(int round, const std::map<std::string, std::string>& environment) {
   return line(Enter{round, environment});

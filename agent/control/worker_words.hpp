@@ -38,13 +38,10 @@ Result<WorkerLine> parse_worker_line(std::string_view line);
 
 /// The answer to hello: after the loss of a peer, an order may take this long.
 std::string welcome_line(std::chrono::milliseconds patience);
-/// Members of that round change, and nobody is lost: the worker counts no further step, and says
-/// how many it has counted.
-std::string hold_line(int round);
-/// All workers hold. They leave the round behind that step.
-std::string leave_after_line(const LeaveAfter& order);
-/// Members of that round change, and no step counts any more.
-std::string leave_line(int round);
+/// What agent_events.hpp says of these actions.
+std::string order_line(const AskToHold& order);
+std::string order_line(const AskToLeaveAfter& order);
+std::string order_line(const AskToLeave& order);
 /// The worker takes part in that round, with these variables of its environment.
 std::string enter_line(int round, const std::map<std::string, std::string>& environment);
 

@@ -123,7 +123,7 @@ struct ReachCoordinator {
   ParkedWorkers parked = {};
   std::string unfit = {};
 };
-// Those that are alive, beside a round or parked, enter it. `parked`: none of them is to enter it.
+// Those that are alive, parked or preparing, enter it. `parked`: none of them is to enter it.
 struct StartWorkers { StartRound round; bool parked = false; };
 struct AskToHold { int round; };             // the workers of that round, which then are Holding
 struct AskToLeaveAfter { LeaveAfter order; };  // those that hold, which then are Parked
@@ -131,9 +131,9 @@ struct AskToLeave { int round; };            // the workers of that round, which
 struct KillWorkers { std::vector<int> local_ranks; };
 struct SignalWorkers { int signal; bool to_stop = true; };  // see tell_to_end(), stopping.hpp
 struct AskForCheckpoint { int signal; };                    // those with a handler alone
-// End and reap all that workers left behind, then TreeGone; `keep`: but those that are alive.
+// End and reap all that workers left behind, then TreeGone; `in_place`: workers that live stay.
 // `at_once`: kill it; else it may end by itself, gets SIGTERM, and is killed by KillLeftovers.
-struct SweepTree { bool keep = false; bool at_once = false; };
+struct SweepTree { bool in_place = false; bool at_once = false; };
 struct KillLeftovers {};
 struct InspectWorkers { Inspect question; };  // then WorkersInspected
 // Whether the node is fit. What dead workers leave may take this long to go away. Then Checked.

@@ -88,7 +88,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [&](const Beat& m) {
         answered(m.clock_us, m.echo_us, m.lease_ms, now);
         agent_.follower.hear(m);
-        agent_.may_keep = m.keep;
+        agent_.may_stay = m.keep;
       },
       [&](const Waiting& m) { answered(m.clock_us, m.echo_us, m.lease_ms, now); },
       [](const Spare&) {},  // waits, as before
@@ -193,7 +193,7 @@ void AgentMachine::start(const StartRound& order, TimePoint now) {
     return lose(Loss::kSilent, "its order came too late", now);
   }
   agent_.held_end.reset();
-  agent_.may_keep = false;
+  agent_.may_stay = false;
   search_.round_begins();
   self_check_.forget();
   round_follows_ = true;
@@ -341,7 +341,7 @@ std::optional<TimePoint> AgentMachine::silence_ends() const {
   if (contact.voting_until()) return contact.voting_until();
   const milliseconds timeout = agent_.rules.heartbeat_timeout;
   if (const auto lease = lease_ends(agent_, workers_)) {
-    const milliseconds to_leave = agent_.may_keep ? kTimeToLeave.of(timeout) : milliseconds{0};
+    const milliseconds to_leave = agent_.may_stay ? kTimeToLeave.of(timeout) : milliseconds{0};
     return std::min(*lease - to_leave, contact.answered() + kLeaseStops.of(timeout));
   }
   return contact.last_heard() + timeout;

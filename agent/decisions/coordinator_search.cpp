@@ -269,13 +269,13 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
   aim_ = Aim::kStopWorkers;
   turns_.reset();
   const bool runs = workers_.state() == WorkerRound::State::kRunning;
-  const bool writes_checkpoint = asked(workers_) == Asked::kCheckpoint;
-  const bool keeps = runs ? agent_.may_keep : goes_on(workers_) && !writes_checkpoint;
+  const bool go_on = goes_on(workers_) && asked(workers_) != Asked::kCheckpoint;
+  const bool stay = runs ? agent_.may_stay : go_on;
   if (!agent_.held_end)
-    agent_.warn("lost the coordinator (" + reason + "): " + (keeps ? "keeping" : "stopping") +
+    agent_.warn("lost the coordinator (" + reason + "): " + (stay ? "keeping" : "stopping") +
                 " the workers of this node, then " +
                 (agent_.follower.knows_a_round() ? "looking for the next one" : "joining again"));
-  if ((runs && keeps) || holds(workers_))  // nobody tells them now how far to go
+  if ((runs && stay) || holds(workers_))  // nobody tells them now how far to go
     workers_.leave({}, now);
   else if (runs)
     workers_.stop(SIGTERM, now);

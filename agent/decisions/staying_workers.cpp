@@ -7,22 +7,12 @@
 
 namespace ddprun {
 
-namespace {
-
-/// The local ranks of the workers of whom that is true.
-RankList those(const auto& workers, const auto& is_wanted) {
-  RankList found;
-  for (int local_rank = 0; local_rank < static_cast<int>(workers.size()); ++local_rank)
-    if (is_wanted(workers[local_rank])) found.push_back(local_rank);
-  return found;
-}
-
-}  // namespace
-
 StayingWorkers::StayingWorkers(int workers) : workers_(static_cast<std::size_t>(workers)) {}
 
 void StayingWorkers::begin_round(int round, const RankList& vacant, int world_size) {
   round_ = round;
+  in_place_ = false;
+  reported_ = Stays::kUnknown;
   for (std::size_t local_rank = 0; local_rank < workers_.size(); ++local_rank) {
     Worker& worker = workers_[local_rank];
     worker.has_seat = !has_rank(vacant, static_cast<int>(local_rank));
@@ -35,16 +25,12 @@ void StayingWorkers::begin_round(int round, const RankList& vacant, int world_si
   }
 }
 
-void StayingWorkers::begin_beside() {
+void StayingWorkers::prepare() {
   round_ = kNoRound;
   for (Worker& worker : workers_) {
     worker.has_seat = false;
     if (worker.state == State::kGone) worker.state = State::kStarts;
   }
-}
-
-void StayingWorkers::begin_hold() {
-  for (Worker& worker : workers_) worker.held_at.reset();
 }
 
 void StayingWorkers::said(const WorkerSaid& word) {
@@ -79,18 +65,30 @@ void StayingWorkers::ended(int local_rank) {
 
 void StayingWorkers::clear() { std::ranges::fill(workers_, Worker{}); }
 
-/// How many workers of the round there are in which of these states.
-std::size_t StayingWorkers::count(std::initializer_list<State> states) const {
-  return static_cast<std::size_t>(std::ranges::count_if(workers_, [&](const Worker& worker) {
-    return worker.has_seat && std::ranges::count(states, worker.state) > 0;
-  }));
+RankList StayingWorkers::those(bool with_seat, std::initializer_list<State> states) const {
+  RankList found = ranks_from(0, static_cast<int>(workers_.size()));
+  std::erase_if(found, [&](int local_rank) {
+    const Worker& worker = workers_[local_rank];
+    return worker.has_seat != with_seat || std::ranges::count(states, worker.state) == 0;
+  });
+  return found;
 }
 
 bool StayingWorkers::all_can_stay() const {
-  return living_can_stay() && count({State::kGone}) == 0;
+  return !those(true, {State::kStays, State::kParked}).empty() &&
+         those(true, {State::kGone, State::kRuns, State::kStarts}).empty();
 }
 
-bool StayingWorkers::all_can_hold() const { return all_can_stay() && count({State::kParked}) == 0; }
+bool StayingWorkers::hold() {
+  in_place_ = all_can_stay() && those(true, {State::kParked}).empty();
+  for (Worker& worker : workers_) worker.held_at.reset();
+  return in_place_;
+}
+
+bool StayingWorkers::leave() {
+  in_place_ = !those(true, {State::kStays, State::kParked}).empty() && none_has_to_end();
+  return in_place_;
+}
 
 std::optional<std::int64_t> StayingWorkers::held_at() const {
   std::optional<std::int64_t> most;
@@ -102,42 +100,27 @@ std::optional<std::int64_t> StayingWorkers::held_at() const {
   return most;
 }
 
-bool StayingWorkers::living_can_stay() const {
-  return count({State::kStays, State::kParked}) > 0 && none_has_to_end();
+std::optional<WorkersStay> StayingWorkers::report(bool one_failed) {
+  const bool others_can = reported_ == Stays::kNoMore && none_has_to_end();
+  const bool stay = one_failed ? has_reported() || others_can : all_can_stay();
+  if (has_reported() == stay) return std::nullopt;
+  reported_ = stay ? Stays::kYes : Stays::kNoMore;
+  return WorkersStay{round_, stay};
 }
 
-int StayingWorkers::living_beside() const {
-  return static_cast<int>(std::ranges::count_if(workers_, [](const Worker& worker) {
-    return !worker.has_seat && worker.state != State::kGone;
-  }));
+int StayingWorkers::living_without_seat() const {
+  return static_cast<int>(without_seat().size() - those(false, {State::kGone}).size());
 }
 
-bool StayingWorkers::some_start() const {
-  return std::ranges::any_of(workers_, [](const Worker& worker) {
-    return !worker.has_seat && worker.state == State::kStarts;
-  });
-}
-
-bool StayingWorkers::is_beside(int local_rank) const {
-  return local_rank >= 0 && local_rank < static_cast<int>(workers_.size()) &&
-         !workers_[local_rank].has_seat;
-}
-
-RankList StayingWorkers::beside() const {
-  return those(workers_, [](const Worker& worker) { return !worker.has_seat; });
-}
-
-RankList StayingWorkers::in_round() const {
-  return those(workers_, [](const Worker& worker) {
-    return worker.has_seat && worker.state != State::kGone && worker.state != State::kParked;
-  });
+RankList StayingWorkers::without_seat() const {
+  return those(false, {State::kGone, State::kStarts, State::kRuns, State::kStays, State::kParked});
 }
 
 ParkedWorkers StayingWorkers::parked() const {
-  const auto is_parked = [](const Worker& worker) { return worker.state == State::kParked; };
-  ParkedWorkers parked{format_number_list(those(workers_, is_parked))};
-  for (const Worker& worker : workers_)
-    if (is_parked(worker) && !worker.resizes)
+  const RankList waiting = united(those(true, {State::kParked}), those(false, {State::kParked}));
+  ParkedWorkers parked{format_number_list(waiting)};
+  for (const int local_rank : waiting)
+    if (const Worker& worker = workers_[local_rank]; !worker.resizes)
       parked.world_size = std::max(parked.world_size, worker.world_size);
   return parked;
 }

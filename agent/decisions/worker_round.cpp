@@ -38,7 +38,7 @@ double age_ms(const WorkerEnd& end, TimePoint now) {
 
 /// One has ended before it could enter a round. Another worker is started in its seat by the next
 /// round, and fails where everybody hears of it.
-void end_beside(const WorkerFailure& how, AgentState& agent) {
+void end_preparing(const WorkerFailure& how, AgentState& agent) {
   agent.warn("rank " + std::to_string(how.rank) + " " + describe(how.status) +
              " before it could enter a round");
   agent.act(KillWorkers{{how.local_rank}});
@@ -76,17 +76,13 @@ std::string late_text(int workers, Clock::duration left) {
          ": SIGKILL in " + seconds_text(std::chrono::ceil<std::chrono::seconds>(left));
 }
 
-void tell_when_prepared(const StayingWorkers& workers, AgentState& agent) {
-  if (!workers.some_start()) agent.tell(Prepared{});
-}
-
 }  // namespace
 
 void WorkerRound::prepare(const StartRound& place, TimePoint now) {
   if (!agent_.rules.hears_workers) return agent_.tell(Prepared{});
   if (state_ != State::kIdle && state_ != State::kParked) return;
   state_ = State::kPreparing;
-  staying_.begin_beside();
+  staying_.prepare();
   if (std::exchange(alive_, agent_.rules.workers) < agent_.rules.workers)
     agent_.act(StartWorkers{place, /*parked=*/true});
   go_on_when_parked(now);
@@ -98,62 +94,57 @@ void WorkerRound::start(const StartRound& order) {
   alive_ = agent_.rules.workers;
   failed_.reset();
   dead_by_.reset();
-  keeps_ = false;
-  stays_ = Stays::kUnknown;
   staying_.begin_round(order.round, seats_in(order.vacant, agent_.rules.workers), order.world_size);
   outcome_ = {};
   agent_.act(StartWorkers{order});
   tell_whether_all_stay();
-  if (!staying_.beside().empty()) tell_when_prepared(staying_, agent_);
+  if (staying_.are_prepared()) agent_.tell(Prepared{});
 }
 
 void WorkerRound::said(const WorkerSaid& word, TimePoint now) {
   staying_.said(word);
-  if (asked(*this) == Asked::kHold && !staying_.is_beside(word.local_rank))
-    go_on_when_held(word.what, now);
+  const bool has_seat = staying_.has_seat(word.local_rank);
+  if (asked(*this) == Asked::kHold && has_seat) go_on_when_held(word.what, now);
   const auto* const stuck = std::get_if<Stuck>(&word.what);
-  if (stuck != nullptr && stuck->round == number_ && keeps_ && state_ == State::kStopping)
+  if (stuck != nullptr && stuck->round == number_ && staying_.in_place() &&
+      state_ == State::kStopping)
     replace({word.local_rank}, "stays in a collective that cannot end", agent_);
   tell_whether_all_stay();
   const auto* const parked = std::get_if<Parked>(&word.what);
   if (parked != nullptr && parked->round == number_)
     outcome_.step = std::max(outcome_.step, word.step);
-  if (parked != nullptr && staying_.is_beside(word.local_rank) && state_ != State::kPreparing)
-    tell_when_prepared(staying_, agent_);
+  if (parked != nullptr && !has_seat && state_ != State::kPreparing && staying_.are_prepared())
+    agent_.tell(Prepared{});
   go_on_when_parked(now);
 }
 
 /// One that has failed stays away only until the next round, so its end changes nothing here.
 void WorkerRound::tell_whether_all_stay() {
-  const bool stay = staying_.all_can_stay();
-  if (state_ != State::kRunning || failed_ || (stays_ == Stays::kYes) == stay) return;
-  stays_ = stay ? Stays::kYes : Stays::kNoMore;
-  agent_.tell(WorkersStay{number_, stay});
+  if (state_ != State::kRunning || failed_) return;
+  if (const auto report = staying_.report()) agent_.tell(*report);
 }
 
 void WorkerRound::exited(const WorkerExited& worker, TimePoint now) {
   const WorkerFailure& how = worker.how;
   --alive_;
   staying_.ended(how.local_rank);
-  const bool was_beside = staying_.is_beside(how.local_rank);
-  if (!was_beside)
+  const bool had_seat = staying_.has_seat(how.local_rank);
+  if (had_seat)
     note_end(outcome_, worker, state_ == State::kRunning);
   else if (state_ == State::kPreparing || state_ == State::kRunning)
-    end_beside(how, agent_);
+    end_preparing(how, agent_);
   if (state_ == State::kStopping && alive_ == 0) return sweep(now);
   if (state_ == State::kParked && alive_ == 0) state_ = State::kIdle;
   go_on_when_parked(now);
-  if (holds(*this) && !was_beside) give_up_hold(now);
+  if (holds(*this) && had_seat) give_up_hold(now);
   if (state_ != State::kRunning) return;
-  if (was_beside) return tell_when_prepared(staying_, agent_);
-  const int left = alive_ - staying_.living_beside();
-  // One that an error ends has left its loop before, and could not stay any more. The others can.
-  if (!how.status.ok() && !failed_ && stays_ == Stays::kNoMore && staying_.none_has_to_end()) {
-    stays_ = Stays::kYes;
-    agent_.tell(WorkersStay{number_, true});
-  }
-  // Its children have its connections, so that who stays would hear late of its end.
-  if (!how.status.ok() && stays_ == Stays::kYes) agent_.act(KillWorkers{{how.local_rank}});
+  if (!had_seat && staying_.are_prepared()) agent_.tell(Prepared{});
+  if (!had_seat) return;
+  const int left = alive_ - staying_.living_without_seat();
+  if (!how.status.ok() && !failed_)
+    if (const auto report = staying_.report(/*one_failed=*/true)) agent_.tell(*report);
+  // Its children have its connections, so that those that stay would notice its end late.
+  if (!how.status.ok() && staying_.has_reported()) agent_.act(KillWorkers{{how.local_rank}});
   if (!how.status.ok() && (!failed_ || explains(worker.end) < explains(failed_->end))) {
     failed_ = WorkerFailed{number_, how, worker.end, age_ms(worker.end, now), left};
     agent_.tell(*failed_);
@@ -198,10 +189,8 @@ bool holds(const WorkerRound& round) {
 }
 
 void WorkerRound::hold(TimePoint now) {
-  if (!staying_.all_can_hold()) return leave({}, now);
+  if (!staying_.hold()) return leave({}, now);
   state_ = State::kStopping;
-  keeps_ = true;
-  staying_.begin_hold();
   agent_.act(AskToHold{number_});
   grace_ = Grace{Asked::kHold, now + std::min(kTimeToHold, agent_.rules.shutdown_timeout)};
   hurry(now);
@@ -224,9 +213,8 @@ void WorkerRound::give_up_hold(TimePoint now) {
 }
 
 void WorkerRound::leave(const RankList& hung, TimePoint now) {
-  if (!staying_.living_can_stay()) return stop(SIGTERM, now);
+  if (!staying_.leave()) return stop(SIGTERM, now);
   state_ = State::kStopping;
-  keeps_ = true;
   agent_.act(AskToLeave{number_});
   if (!hung.empty()) agent_.act(KillWorkers{hung});
   grace_ = Grace{Asked::kLeave, now + agent_.rules.shutdown_timeout};
@@ -235,21 +223,21 @@ void WorkerRound::leave(const RankList& hung, TimePoint now) {
 }
 
 void WorkerRound::go_on_when_parked(TimePoint now) {
-  if (state_ == State::kStopping && keeps_ && staying_.living_are_parked()) sweep(now);
-  if (state_ != State::kPreparing || staying_.some_start()) return;
+  if (state_ == State::kStopping && staying_.in_place() && staying_.have_left()) sweep(now);
+  if (state_ != State::kPreparing || !staying_.are_prepared()) return;
   state_ = alive_ > 0 ? State::kParked : State::kIdle;
   agent_.tell(Prepared{});
 }
 
 void WorkerRound::swept() {
   grace_.reset();
-  state_ = keeps_ && alive_ > 0 ? State::kParked : State::kIdle;
+  state_ = staying_.in_place() && alive_ > 0 ? State::kParked : State::kIdle;
   if (state_ == State::kIdle) staying_.clear();
 }
 
 void WorkerRound::stop(int signal, TimePoint now) {
   state_ = State::kStopping;
-  keeps_ = false;
+  staying_.end();
   if (alive_ == 0) return sweep(now);
   agent_.act(SignalWorkers{signal});
   agent_.act(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
@@ -263,7 +251,8 @@ void WorkerRound::stop(int signal, TimePoint now) {
 void WorkerRound::stop_after_checkpoint(milliseconds time, TimePoint now) {
   state_ = State::kStopping;
   if (alive_ == 0) return sweep(now);
-  if (!staying_.beside().empty()) agent_.act(KillWorkers{staying_.beside()});
+  if (const RankList preparing = staying_.without_seat(); !preparing.empty())
+    agent_.act(KillWorkers{preparing});
   agent_.act(AskForCheckpoint{agent_.rules.checkpoint_signal});
   grace_ = Grace{Asked::kCheckpoint, now + time};
 }
@@ -316,19 +305,19 @@ void WorkerRound::check_grace(TimePoint now) {
     return stop(SIGTERM, now);
   }
   if (grace_->asked == Asked::kLeave) {
-    replace(staying_.in_round(), "did not leave the round in time", agent_);
+    replace(staying_.to_leave(), "did not leave the round in time", agent_);
     grace_ = Grace{Asked::kSigkill, now + kKillTimeout};
     return;
   }
   if (!grace_->kills()) return kill(now);
   agent_.warn(counted(alive_, "worker") + " did not end within " + seconds_text(kKillTimeout) +
               " of SIGKILL: the kernel cannot end them (a hung file system or driver)");
-  keeps_ = false;  // others wait, and no second time as long: who is parked is swept away as well
+  staying_.end();  // others wait, and no second time as long: parked workers are swept away as well
   sweep(now);
 }
 
 void WorkerRound::kill(TimePoint now) {
-  keeps_ = false;
+  staying_.end();
   agent_.act(SignalWorkers{SIGKILL});
   grace_ = Grace{Asked::kSigkill, now + kKillTimeout};
 }
@@ -337,20 +326,22 @@ void WorkerRound::kill(TimePoint now) {
 /// next round waits for what is left, and staying workers wait most of all.
 void WorkerRound::sweep(TimePoint now) {
   const bool is_killed = asked(*this) == Asked::kSigkill;
-  const auto time = std::min(keeps_ ? kEndsByItself : kLeftoverTime, agent_.rules.shutdown_timeout);
-  const TimePoint ends = grace_ && !keeps_ ? grace_->ends : now + time;
+  const bool in_place = staying_.in_place();
+  const auto time =
+      std::min(in_place ? kEndsByItself : kLeftoverTime, agent_.rules.shutdown_timeout);
+  const TimePoint ends = grace_ && !in_place ? grace_->ends : now + time;
   state_ = State::kSweeping;
   grace_.reset();
   if (!is_killed) grace_ = Grace{Asked::kSweep, ends};
-  agent_.act(SweepTree{keeps_, is_killed});
+  agent_.act(SweepTree{in_place, is_killed});
   hurry(now);
 }
 
 void WorkerRound::tell_again() {
-  if (std::exchange(stays_, Stays::kUnknown) == Stays::kYes) tell_whether_all_stay();
-  if (state_ == State::kRunning && !staying_.beside().empty()) tell_when_prepared(staying_, agent_);
+  if (staying_.forget_report()) tell_whether_all_stay();
+  if (state_ == State::kRunning && staying_.are_prepared()) agent_.tell(Prepared{});
   if (failed_) return agent_.tell(*failed_);
-  const bool has_finished = alive_ == staying_.living_beside();
+  const bool has_finished = alive_ == staying_.living_without_seat();
   if (state_ == State::kRunning && has_finished) agent_.tell(WorkersFinished{number_});
 }
 

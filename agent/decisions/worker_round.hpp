@@ -16,14 +16,14 @@
 //
 //     running --hold--> stopping: all hold --leave_after--> all gone or parked, as above
 //
-// Those of a node that is to join such a round are started beside it. They are of no round, until
-// one begins that this node is in:
+// Those of a node that is to join such a round prepare: they are started, and have no seat until a
+// round begins that this node is in:
 //
 //     idle, parked --prepare--> preparing --all parked or gone--> parked (idle: all are gone)
 //     preparing --start--> running
 //
-// Where a round begins in which some of the node's seats are vacant, their workers are started
-// beside it in the same way, while those that have stayed run.
+// Where a round begins in which some of the node's seats are vacant, workers for these prepare in
+// the same way, while those that have stayed run.
 #pragma once
 
 #include <algorithm>
@@ -59,13 +59,13 @@ class WorkerRound {
 
   State state() const { return state_; }
   int number() const { return number_; }
-  /// Workers that have not ended, in the round or beside it.
+  /// Workers that have not ended, with a seat in the round or without one.
   int alive() const { return alive_; }
   /// How this node's workers have ended in the last round that was started, so far.
   const RoundOutcome& outcome() const { return outcome_; }
 
-  /// Workers are started beside a round that goes on without this node. Where they are, or are
-  /// about to be, nothing more is done. Where none could say that it waits, none is started.
+  /// Workers are started while a round goes on without this node. Where they are, or are about to
+  /// be, nothing more is done. Where none could say that it waits, none is started.
   void prepare(const StartRound& place, TimePoint now);
   void start(const StartRound& order);
   void exited(const WorkerExited& worker, TimePoint now);
@@ -117,9 +117,6 @@ class WorkerRound {
   int number_ = 0;
   int alive_ = 0;
   StayingWorkers staying_;
-  bool keeps_ = false;  // workers that leave the round go on living
-  /// The last report to the coordinator on whether all of the round can stay.
-  enum class Stays { kUnknown, kYes, kNoMore } stays_ = Stays::kUnknown;
   RoundOutcome outcome_;
   std::optional<WorkerFailed> failed_;  // the failure that was reported
   std::optional<Grace> grace_;          // for the workers to end

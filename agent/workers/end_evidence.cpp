@@ -65,11 +65,11 @@ std::string oom_evidence(const OomCounters& before, const OomCounters& after) {
 }
 
 /// A round gets a fresh board, so that nothing of the last one's workers is in it.
-std::string EndEvidence::begin_round(const StartRound& round, int workers, bool kept) {
+std::string EndEvidence::begin_round(const StartRound& round, int workers, bool some_stay) {
   round_ = round;
   oom_before_ = read_oom_();
-  if (kept && heartbeats_) heartbeats_->begin_round();
-  if (kept) return heartbeats_ ? heartbeats_->path() : "";
+  if (some_stay && heartbeats_) heartbeats_->begin_round();
+  if (some_stay) return heartbeats_ ? heartbeats_->path() : "";
   heartbeats_.reset();
   begun_ns_.clear();
   auto board = HeartbeatBoard::create(workers);

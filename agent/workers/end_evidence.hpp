@@ -49,8 +49,8 @@ class EndEvidence {
       : node_{node}, read_oom_{std::move(oom)}, files_{std::move(files)} {}
 
   /// Begins a round of that many workers. Returns where these write their heartbeats; "": nowhere.
-  /// `kept`: some of them are those of the round before, and go on writing to the same place.
-  std::string begin_round(const StartRound& round, int workers, bool kept);
+  /// `some_stay`: some of them were in the round before, and go on writing to the same place.
+  std::string begin_round(const StartRound& round, int workers, bool some_stay);
   /// That worker is another one from now on, and has written nothing.
   void begin_worker(int local_rank);
 

@@ -123,13 +123,13 @@ std::string own_device(const Environment& environment, int local_rank) {
 void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& round,
                 const NodeFacts& node, int local_rank) {
   const int rank = rank_of(round, local_rank);
-  const bool is_beside = rank >= round.world_size;
-  const int role_rank = is_beside ? round.role_world_size + rank - round.world_size
-                                  : round.first_role_rank + rank - round.first_rank;
+  const bool prepares = rank >= round.world_size;
+  const int role_rank = prepares ? round.role_world_size + rank - round.world_size
+                                 : round.first_role_rank + rank - round.first_rank;
   out[env::kRank] = std::to_string(rank);
   out[env::kLocalRank] = std::to_string(spec.virtual_local_rank ? 0 : local_rank);
   out[env::kRoleRank] = std::to_string(role_rank);
-  // One that starts beside the round is in none. Until it enters one, its numbers fit each other.
+  // One that prepares is in no round. Until it enters one, its numbers fit each other.
   out[env::kWorldSize] = std::to_string(std::max(round.world_size, rank + 1));
   out[env::kRoleWorldSize] = std::to_string(std::max(round.role_world_size, role_rank + 1));
   out[env::kErrorFile] = error_file(node, round, local_rank).string();

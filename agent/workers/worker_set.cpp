@@ -45,6 +45,10 @@ void note_stop_sent(auto& worker, int signal) {
   worker.killed = worker.killed || signal == SIGKILL;
 }
 
+FoldTarget fold_target(const StreamPlan& stream, const FoldTarget& target) {
+  return stream.folded ? target : FoldTarget{};
+}
+
 void forget(auto& workers, const auto& is_gone) {
   for (const auto& worker : workers) {
     if (!is_gone(worker)) continue;
@@ -82,20 +86,21 @@ void WorkerSet::warm_up() {
   nursery_->begin();
 }
 
-std::vector<WorkerSet::Kept> WorkerSet::start(const StartRound& round, bool parked) {
+std::map<int, std::map<std::string, std::string>> WorkerSet::start(const StartRound& round,
+                                                                   bool parked) {
   begin_round(round);
   std::vector<Command> commands = plan_workers(spec_, round_, node_);
   const int of = spec_.workers;
-  const RankList beside = parked ? ranks_from(0, of) : seats_in(round_.vacant, of);
-  for (const int i : beside)
+  const RankList preparing = parked ? ranks_from(0, of) : seats_in(round_.vacant, of);
+  for (const int i : preparing)
     commands[i].environment.push_back(std::string{sdk::env::kParked} + "=1");
-  std::vector<Kept> kept;
+  std::map<int, std::map<std::string, std::string>> stayed;
   std::vector<NewWorker> fresh;
   std::vector<NewChild> children;
   for (int local_rank = 0; local_rank < spec_.workers; ++local_rank) {
     if (is_alive(workers_, local_rank)) {
-      if (!has_rank(beside, local_rank))
-        kept.push_back({local_rank, round_environment(spec_, round_, node_, local_rank)});
+      if (!has_rank(preparing, local_rank))
+        stayed[local_rank] = round_environment(spec_, round_, node_, local_rank);
       continue;
     }
     evidence_.begin_worker(local_rank);
@@ -115,11 +120,11 @@ std::vector<WorkerSet::Kept> WorkerSet::start(const StartRound& round, bool park
     };
   } else if (auto processes = spawner_.spawn_soon(std::move(children))) {
     take_on_all(fresh, *processes);
-    return kept;
+    return stayed;
   }
   start_coroutine(executor_, start_later(std::move(fresh), std::move(spawn)),
                   report_failure("starting workers"));
-  return kept;
+  return stayed;
 }
 
 std::vector<int> WorkerSet::missing() const {
@@ -147,10 +152,10 @@ void WorkerSet::begin_round(const StartRound& round) {
   round_ = round;
   stopping_ = false;
   leftovers_.begin_round();
-  // One that was started beside the round may have ended: another one gets its place.
+  // One that prepared may have ended: another one gets its place.
   forget(workers_, [](const auto& worker) { return worker->ended(); });
-  const bool keeps = !living(workers_).empty();
-  node_.paths.heartbeats = evidence_.begin_round(round_, spec_.workers, keeps);
+  const bool some_stay = !living(workers_).empty();
+  node_.paths.heartbeats = evidence_.begin_round(round_, spec_.workers, some_stay);
   make_round_folder(files_, node_, round_, spec_.workers);
   make_folded_output();
 }
@@ -167,22 +172,17 @@ void WorkerSet::make_folded_output() {
     if (worker->ended()) continue;
     OutputPlan plan = plan_output(spec_, round_, node_, worker->local_rank);
     const int rank = rank_of(round_, worker->local_rank);
-    const auto fold_target = [&](const StreamPlan& stream, bool err) {
-      return stream.folded ? FoldTarget{folded_, rank, err} : FoldTarget{};
-    };
-    worker->out->retarget(plan.out.prefix, fold_target(plan.out, false));
-    worker->err->retarget(plan.err.prefix, fold_target(plan.err, true));
+    worker->out->retarget(plan.out.prefix, fold_target(plan.out, {folded_, rank, false}));
+    worker->err->retarget(plan.err.prefix, fold_target(plan.err, {folded_, rank, true}));
     announce({worker->local_rank, worker->out, worker->err}, worker->process.pid());
   }
 }
 
 Result<WorkerSet::NewWorker> WorkerSet::open_output(int local_rank) const {
   OutputPlan plan = plan_output(spec_, round_, node_, local_rank);
-  const auto fold_target = [&](const StreamPlan& stream, bool err) {
-    return stream.folded ? FoldTarget{folded_, rank_of(round_, local_rank), err} : FoldTarget{};
-  };
-  const FoldTarget out_target = fold_target(plan.out, false),
-                   err_target = fold_target(plan.err, true);
+  const int rank = rank_of(round_, local_rank);
+  const FoldTarget out_target = fold_target(plan.out, {folded_, rank, false});
+  const FoldTarget err_target = fold_target(plan.err, {folded_, rank, true});
   auto out = LogPump::open(executor_, consoles_.out, std::move(plan.out), out_target, files_);
   if (!out) return out.error();
   auto err = LogPump::open(executor_, consoles_.err, std::move(plan.err), err_target, files_);
@@ -354,18 +354,18 @@ void WorkerSet::resize_terminals() {
   }
 }
 
-asio::awaitable<void> WorkerSet::sweep(bool keep, bool at_once) {
+asio::awaitable<void> WorkerSet::sweep(bool in_place, bool at_once) {
   ++starts_;
   spawner_.look_again();
-  const auto stays = [keep](const std::shared_ptr<Worker>& worker) {
-    return keep && !worker->ended();
+  const auto stays = [in_place](const std::shared_ptr<Worker>& worker) {
+    return in_place && !worker->ended();
   };
   for (const auto& worker : workers_) {
     if (stays(worker)) continue;
     worker->ended() && !at_once ? worker->process.reap() : worker->process.release();
   }
-  Leftovers::Spared spared = [this, keep] {
-    std::vector<pid_t> pids = keep ? living(workers_) : std::vector<pid_t>{};
+  Leftovers::Spared spared = [this, in_place] {
+    std::vector<pid_t> pids = in_place ? living(workers_) : std::vector<pid_t>{};
     for (const pid_t pid : lasting_children()) pids.push_back(pid);
     return pids;
   };

@@ -69,18 +69,13 @@ class WorkerSet {
   /// The local ranks of which no worker is alive.
   std::vector<int> missing() const;
 
-  /// A worker that is there already, and what its environment is in the new round.
-  struct Kept {
-    int local_rank = 0;
-    std::map<std::string, std::string> environment;
-  };
-
-  /// Starts the workers of `round`, whose store address is known, and returns those that were kept
-  /// by sweep(), or are there as parked ones: they are not started. Nothing else of an earlier
-  /// round may be left. A worker that cannot be started is reported as one that exited, as a shell
-  /// does it: with code 127 when its program is not there, else with 126. Those in seats that are
-  /// vacant begin parked, and enter another round than this one. `parked`: all of them do.
-  std::vector<Kept> start(const StartRound& round, bool parked = false);
+  /// Starts the workers of `round`, whose store address is known. Those that have stayed are not
+  /// started: it returns what their environment is in the round, by local rank. Nothing else of an
+  /// earlier round may be left. A worker that cannot be started is reported as one that exited, as
+  /// a shell does it: with code 127 when its program is not there, else with 126. Those for vacant
+  /// seats begin parked, and enter another round than this one. `parked`: all of them do.
+  std::map<int, std::map<std::string, std::string>> start(const StartRound& round,
+                                                          bool parked = false);
 
   /// Begins a round for which no worker can be started, because of `error`.
   void start_none(const StartRound& round, const Error& error);
@@ -121,9 +116,9 @@ class WorkerSet {
   /// Ends and reaps all that the workers of the round left behind, and closes their output. What
   /// does not end by itself, as Python's resource tracker does when no worker is left, gets
   /// SIGTERM; then it is waited for until kill_leftovers(). `at_once`: it is killed now. What even
-  /// SIGKILL does not end within kSweepTimeout is left with a warning. `keep`: workers that have
-  /// not ended are spared.
-  asio::awaitable<void> sweep(bool keep = false, bool at_once = false);
+  /// SIGKILL does not end within kSweepTimeout is left with a warning. `in_place`: workers that
+  /// have not ended stay.
+  asio::awaitable<void> sweep(bool in_place = false, bool at_once = false);
 
   /// What the workers left behind has no more time.
   void kill_leftovers() { leftovers_.kill_all(); }

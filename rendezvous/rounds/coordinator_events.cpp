@@ -16,6 +16,12 @@ void Outbox::send_to_members(const Roster& nodes, const CoordinatorMessage& mess
   });
 }
 
+void Outbox::send_to_stopping(const Roster& nodes, const CoordinatorMessage& message) {
+  nodes.for_each([&](const Roster::Node& node) {
+    if (node.phase() == Roster::Phase::kStopping) send(node.peer(), message);
+  });
+}
+
 std::vector<CoordinatorAction> Outbox::take(bool may_stay) {
   for (CoordinatorAction& action : actions_)
     if (auto* const sent = std::get_if<SendTo>(&action))

@@ -71,6 +71,8 @@ class Outbox {
   void send_to_nodes(const Roster& nodes, const CoordinatorMessage& message);
   /// To the nodes of the round that runs.
   void send_to_members(const Roster& nodes, const CoordinatorMessage& message);
+  /// To the nodes that stop their workers.
+  void send_to_stopping(const Roster& nodes, const CoordinatorMessage& message);
 
   /// What has been collected. The beats among it say whether the round's workers may stay.
   std::vector<CoordinatorAction> take(bool may_stay);

@@ -276,7 +276,7 @@ void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
   if (nodes_in_round(members_.nodes()) >= rules_.terms.nodes_max || !node.objection().empty())
     return out_.send(node.peer(), rounds_.spare(node));
   if (!in_place_.prepare(node, rounds_.spare(node)))
-    rounds_.stop(Failures::Stop::without_loss("node " + node.join.host + " joined"), now_);
+    rounds_.stop({.reason = "node " + node.join.host + " joined", .nobody_is_lost = true}, now_);
 }
 
 /// A node whose connection broke comes back, unless its agent is dead, and its workers run on

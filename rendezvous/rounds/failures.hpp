@@ -31,10 +31,6 @@ class Failures {
     Clock::duration noticed_after{0};
     RankList hung = {};           // they do not come back, so that nobody waits for them
     bool nobody_is_lost = false;  // so that no step has to be dropped
-
-    static Stop without_loss(std::string reason) {
-      return {.reason = std::move(reason), .nobody_is_lost = true};
-    }
   };
 
   void begin_round(int round);

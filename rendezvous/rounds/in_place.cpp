@@ -4,8 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "rendezvous/messages/round_messages.hpp"
-
 namespace ddprun {
 
 bool InPlace::may_stay() const {
@@ -66,8 +64,9 @@ void InPlace::ask_to_prepare(const Roster::Node& node, Spare waits) {
 
 std::optional<Failures::Stop> InPlace::fill_seats() const {
   if (newcomers_at_.empty() || !may_stay()) return std::nullopt;
-  return Failures::Stop::without_loss("node " + newcomers_at_ +
-                                      " has started another worker for each that it lost");
+  return Failures::Stop{
+      .reason = "node " + newcomers_at_ + " has started another worker for each that it lost",
+      .nobody_is_lost = true};
 }
 
 void StopAtStep::begin(const StopRound& gently) {
@@ -87,7 +86,7 @@ void StopAtStep::held(const Roster::Node& node, const Holding& report) {
   state_ = State::kLastStep;
   const auto most =
       std::ranges::max_element(held_, {}, [](const auto& told) { return told.second; });
-  tell_stopping(LeaveAfter{report.round, most->second + 1});
+  out_.send_to_stopping(nodes_, LeaveAfter{report.round, most->second + 1});
 }
 
 /// Where a worker is lost the others of its node leave at once, and so do their peers.
@@ -98,13 +97,7 @@ void StopAtStep::stopped(const Roster::Node& node) {
 }
 
 void StopAtStep::broken() {
-  if (std::exchange(state_, State::kNone) != State::kNone) tell_stopping(at_once_);
-}
-
-void StopAtStep::tell_stopping(const CoordinatorMessage& order) {
-  nodes_.for_each([&](const Roster::Node& node) {
-    if (node.phase() == Roster::Phase::kStopping) out_.send(node.peer(), order);
-  });
+  if (std::exchange(state_, State::kNone) != State::kNone) out_.send_to_stopping(nodes_, at_once_);
 }
 
 }  // namespace ddprun

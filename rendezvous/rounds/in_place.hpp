@@ -4,17 +4,11 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "rendezvous/messages/messages.hpp"
-#include "rendezvous/messages/round_messages.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
-#include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/failures.hpp"
-#include "rendezvous/rounds/job_state.hpp"
-#include "rendezvous/rounds/roster.hpp"
 
 namespace ddprun {
 
@@ -31,7 +25,6 @@ inline constexpr int kChangesInPlaceMax = 3;
 /// these: so all can reach it, and know it before they do.
 class StopAtStep {
  public:
-  /// Both must live longer.
   StopAtStep(const Roster& nodes, Outbox& out) : nodes_{nodes}, out_{out} {}
 
   /// The order that the nodes which stop get.
@@ -47,7 +40,6 @@ class StopAtStep {
 
  private:
   enum class State { kNone, kHold, kLastStep };
-  void tell_stopping(const CoordinatorMessage& order);
 
   const Roster& nodes_;
   Outbox& out_;
@@ -67,8 +59,6 @@ class InPlace {
   /// all restart.
   bool may_stay() const;
 
-  // --- a round stops ---
-
   /// Completes the order that the nodes are about to get: workers stay if they may. If nobody is
   /// lost, all stop after the same step.
   void stop(StopRound& order, bool nobody_is_lost);
@@ -79,9 +69,6 @@ class InPlace {
   /// Whether all workers of these nodes that are parked can enter the round that the nodes would
   /// be.
   static bool fits_parked(const std::vector<Roster::Node*>& members);
-
-  // --- workers start while a round runs ---
-
   void begin_round() { newcomers_at_.clear(); }
   /// The node is ready. If workers of the round may stay, its own start before it joins, while the
   /// others train on. Returns whether they do: it is not asked twice. `waits`: what it would hear

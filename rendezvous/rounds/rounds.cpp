@@ -90,10 +90,7 @@ void Rounds::stop_at_once(TimePoint now) {
     stop({"too few nodes are heard: others may have a new coordinator"}, now);
   } else if (state_ == State::kStopping &&
              std::exchange(manner_, Manner::kAtOnce) != Manner::kAtOnce) {
-    parts_.nodes.for_each([&](const Node& node) {
-      if (node.phase() == Phase::kStopping)
-        parts_.out.send(node.peer(), stop_order("too few nodes are heard"));
-    });
+    parts_.out.send_to_stopping(parts_.nodes, stop_order("too few nodes are heard"));
   }
 }
 

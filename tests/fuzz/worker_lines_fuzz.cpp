@@ -22,9 +22,9 @@ bool is_one_line(std::string_view text) {
 }
 
 /// Whatever a node's workers say, each of them is in one place.
-void require_sense(const StayingWorkers& workers) {
-  require(!workers.all_can_stay() || workers.living_can_stay());
-  require(!workers.living_are_parked() || workers.in_round().empty());
+void require_sense(StayingWorkers& workers) {
+  require(!workers.all_can_stay() || workers.leave());
+  require(!workers.have_left() || !workers.hold());
 }
 
 }  // namespace

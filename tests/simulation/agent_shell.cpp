@@ -226,11 +226,11 @@ void AgentShell::perform(const AgentAction& action) {
         if (std::exchange(sweeping_, true))
           watcher_.broke("one sweep at a time: " + id_ + " begins another one");
         for (auto& [serial, worker] : alive_)
-          if (worker.watched && (!a.keep || !is_spared(worker))) report_exit(worker);
+          if (worker.watched && (!a.in_place || !is_spared(worker))) report_exit(worker);
         const bool leaves_some = !a.at_once && world_.random.chance(10);
         leftovers_end_ =
             world_.time.now() + world_.random.time(0ms, leaves_some ? 60'000ms : 100ms);
-        begin_sweep(a.keep);
+        begin_sweep(a.in_place);
       },
       [&](const KillLeftovers&) {
         leftovers_end_ =

@@ -81,11 +81,11 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a worker says hello, is asked to leave, and
   CHECK(heard_[0].local_rank == 1);
   CHECK(std::get<CanStay>(heard_[0].what).round == 3);
   CHECK(next(worker) == R"({"patience_s":7.0,"type":"welcome"})");
-  door_.ask_to_hold(3);
+  door_.tell_all(order_line(AskToHold{3}));
   CHECK(next(worker) == R"({"round":3,"type":"hold"})");
-  door_.ask_to_leave_after({3, 812});
+  door_.tell_all(order_line(AskToLeaveAfter{{3, 812}}));
   CHECK(next(worker) == R"({"round":3,"step":812,"type":"leave_after"})");
-  door_.ask_to_leave(3);
+  door_.tell_all(order_line(AskToLeave{3}));
   CHECK(next(worker) == R"({"round":3,"type":"leave"})");
   says(worker, R"({"type":"parked","round":3})");
   heard(2);

@@ -42,7 +42,7 @@ TEST_CASE_METHOD(HoldFixture, "all hold, go on to the step that is ordered, and 
   told_limit();
   CHECK(took<AskToLeaveAfter>()->order == LeaveAfter{1, 813});
   for (const int local_rank : {0, 1}) step(says(local_rank, Parked{1}));
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(said<WorkersStopped>() == WorkersStopped{1, {"0-1"}});
 }
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(HoldFixture, "one dies meanwhile: the other leaves at once, and
   ends(1, {.signal = SIGKILL});
   leave_in_vain_told();
   step(says(0, Parked{1}));
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(said<WorkersStopped>() == WorkersStopped{1, {"0"}});
 }

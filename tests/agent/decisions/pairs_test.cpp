@@ -85,7 +85,7 @@ class PairFixture : public MachineFixture {
         [](const SignalWorkers& a) { return signal_name(a.signal); },
         [](const AskForCheckpoint&) { return std::string{"ask for checkpoint"}; },
         [](const SweepTree& a) {
-          return (a.keep ? "sweep what has ended" : "sweep") +
+          return (a.in_place ? "sweep what has ended" : "sweep") +
                  std::string{a.at_once ? " at once" : ""};
         },
         [](const KillLeftovers&) { return std::string{"kill what is left"}; },

@@ -82,7 +82,7 @@ TEST_CASE_METHOD(PrepareFixture, "they are stopped with the agent") {
   CHECK(took<SignalWorkers>().has_value());
   ends(0, {.signal = SIGTERM});
   ends(1, {.signal = SIGTERM});
-  CHECK_FALSE(took<SweepTree>()->keep);
+  CHECK_FALSE(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(took<Exit>().has_value());
 }

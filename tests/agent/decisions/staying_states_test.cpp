@@ -8,7 +8,7 @@ namespace {
 
 TEST_CASE("workers can stay when all of them have said so for this round") {
   StayingWorkers workers{2};
-  CHECK_FALSE(workers.living_can_stay());
+  CHECK_FALSE(workers.leave());
   workers.begin_round(3);
   workers.said(says(0, CanStay{3}));
   CHECK_FALSE(workers.all_can_stay());
@@ -17,7 +17,7 @@ TEST_CASE("workers can stay when all of them have said so for this round") {
   workers.said(says(1, CanStay{3}));
   CHECK(workers.all_can_stay());
   workers.said(says(1, CannotStay{}));
-  CHECK_FALSE(workers.living_can_stay());
+  CHECK_FALSE(workers.leave());
 }
 
 TEST_CASE("who has ended is not waited for, and is another one in the next round") {
@@ -27,37 +27,37 @@ TEST_CASE("who has ended is not waited for, and is another one in the next round
   workers.said(says(0, Parked{1}));
   workers.ended(1);
   CHECK_FALSE(workers.all_can_stay());
-  CHECK(workers.living_can_stay());
-  CHECK_FALSE(workers.living_are_parked());
-  CHECK(workers.in_round() == std::vector{2});
+  CHECK(workers.leave());
+  CHECK_FALSE(workers.have_left());
+  CHECK(workers.to_leave() == std::vector{2});
   workers.said(says(2, Parked{1}));
-  CHECK(workers.living_are_parked());
+  CHECK(workers.have_left());
   workers.said(says(1, Parked{1}));  // its last word, read after its end
   workers.begin_round(2);
   CHECK_FALSE(workers.all_can_stay());
   workers.said(says(1, CanStay{2}));
   CHECK(workers.all_can_stay());
   workers.said(says(0, Parked{1}));
-  CHECK(workers.in_round() == std::vector{0, 1, 2});
+  CHECK(workers.to_leave() == std::vector{0, 1, 2});
 }
 
-TEST_CASE("who is started beside a round parks first, or enters it when it has come so far") {
+TEST_CASE("a worker that prepares parks first, or enters a round when it has come so far") {
   StayingWorkers workers{2};
-  workers.begin_beside();
+  workers.prepare();
   workers.said(says(0, CanStay{kNoRound}));
-  CHECK(workers.some_start());
+  CHECK_FALSE(workers.are_prepared());
   workers.said(says(0, Parked{kNoRound}));
   CHECK(workers.parked() == ParkedWorkers{"0"});
   workers.begin_round(4);
-  CHECK_FALSE(workers.living_can_stay());  // the other one would not hear that it is to leave
-  CHECK(workers.in_round() == std::vector{0, 1});
+  CHECK_FALSE(workers.leave());  // the other one would not hear that it is to leave
+  CHECK(workers.to_leave() == std::vector{0, 1});
   workers.said(says(1, Parked{kNoRound}));
   CHECK(workers.all_can_stay());
   workers.said(says(0, Parked{kNoRound}));
   CHECK(workers.all_can_stay());
 }
 
-TEST_CASE("in a vacant seat a worker starts beside the round, which it enters later") {
+TEST_CASE("a worker for a vacant seat prepares, and enters the next round") {
   StayingWorkers workers{3};
   workers.begin_round(1);
   for (int i = 0; i < 3; ++i) workers.said(says(i, CanStay{1}));
@@ -66,16 +66,16 @@ TEST_CASE("in a vacant seat a worker starts beside the round, which it enters la
   CHECK(workers.parked() == ParkedWorkers{"0,2"});
   workers.begin_round(2, {1});
   CHECK(workers.all_can_stay());
-  CHECK(workers.living_beside() == 1);
-  CHECK(workers.beside() == std::vector{1});
-  CHECK(workers.some_start());
+  CHECK(workers.living_without_seat() == 1);
+  CHECK(workers.without_seat() == std::vector{1});
+  CHECK_FALSE(workers.are_prepared());
   workers.said(says(1, Parked{kNoRound}));
-  CHECK_FALSE(workers.some_start());
+  CHECK(workers.are_prepared());
   for (const int i : {0, 2}) workers.said(says(i, Parked{2}));
   CHECK(workers.parked() == ParkedWorkers{"0-2"});
   workers.begin_round(3);
   CHECK(workers.all_can_stay());
-  CHECK(workers.living_beside() == 0);
+  CHECK(workers.living_without_seat() == 0);
 }
 
 TEST_CASE("those that need as many workers as before say how many these were") {
@@ -92,7 +92,7 @@ TEST_CASE("those that need as many workers as before say how many these were") {
 
 TEST_CASE("who was in no round yet enters one of any number") {
   StayingWorkers workers{1};
-  workers.begin_beside();
+  workers.prepare();
   workers.said(says(0, CanStay{kNoRound, /*resize=*/false}));
   workers.said(says(0, Parked{kNoRound}));
   CHECK(workers.parked() == ParkedWorkers{"0"});
@@ -107,7 +107,7 @@ TEST_CASE("words of workers that are not there are passed over") {
   workers.said(says(-1, CanStay{1}));
   workers.said(says(1, CanStay{1}));
   workers.ended(7);
-  CHECK_FALSE(workers.living_can_stay());
+  CHECK_FALSE(workers.leave());
 }
 
 }  // namespace

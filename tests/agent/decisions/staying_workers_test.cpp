@@ -58,7 +58,7 @@ TEST_CASE_METHOD(KeepFixture, "one hangs: it is killed at once, and the other le
   step(says(0, Parked{1}));
   CHECK_FALSE(took<SweepTree>().has_value());
   ends(1, {.signal = SIGKILL});
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
 }
 
 TEST_CASE_METHOD(KeepFixture, "who leaves the round tells the step that it has counted before") {
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(KeepFixture, "one is stuck in the round that it is to leave: it
         "1 worker stays in a collective that cannot end: SIGKILL, and a new one takes its place");
   step(says(0, Parked{1}));
   ends(1, {.signal = SIGKILL});
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
   CHECK_FALSE(said<WorkerFailed>().has_value());
 }
 
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(KeepFixture, "one fails: the other leaves the round, and is in 
   CHECK_FALSE(took<SignalWorkers>().has_value());
   CHECK_FALSE(took<SweepTree>().has_value());
   step(says(0, Parked{1}));
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(said<WorkersStopped>() == WorkersStopped{1, {"0"}});
   starts(2);
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(KeepFixture, "who has lost a peer may have left before it is as
   step(says(1, Parked{1}));
   CHECK_FALSE(took<SweepTree>().has_value());
   told_to_leave();
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
 }
 
 TEST_CASE_METHOD(KeepFixture, "who does not leave within the grace is killed, and no other") {
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(KeepFixture, "who does not leave within the grace is killed, an
   passes(1s);
   CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
   ends(1, {.signal = SIGKILL});
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(said<WorkersStopped>() == WorkersStopped{1, {"0"}});
 }
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(KeepFixture,
   CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
   passes(kKillTimeout);
   CHECK_FALSE(took<SignalWorkers>().has_value());
-  CHECK_FALSE(took<SweepTree>()->keep);
+  CHECK_FALSE(took<SweepTree>()->in_place);
 }
 
 TEST_CASE_METHOD(KeepFixture,
@@ -163,7 +163,7 @@ TEST_CASE_METHOD(KeepFixture, "where one cannot stay any more, all are stopped")
   ends(1, {.signal = SIGTERM});
   CHECK_FALSE(took<SweepTree>().has_value());
   ends(0, {.signal = SIGTERM});
-  CHECK_FALSE(took<SweepTree>()->keep);
+  CHECK_FALSE(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(said<WorkersStopped>() == WorkersStopped{1});
 }
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(KeepFixture, "parked workers end with the job") {
   CHECK(took<SignalWorkers>().has_value());
   CHECK_FALSE(took<Exit>().has_value());
   ends(0, {.signal = SIGTERM});
-  CHECK_FALSE(took<SweepTree>()->keep);
+  CHECK_FALSE(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(took<Exit>().has_value());
 }
@@ -221,7 +221,7 @@ TEST_CASE_METHOD(KeepFixture, "parked workers end where the next round has no us
   step(Ordered{StopRound{.round = 7, .reason = "why", .discard = true}});
   CHECK(took<SignalWorkers>().has_value());
   ends(0, {.signal = SIGTERM});
-  CHECK_FALSE(took<SweepTree>()->keep);
+  CHECK_FALSE(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(said<WorkersStopped>() == WorkersStopped{1});
 }
@@ -247,7 +247,7 @@ TEST_CASE_METHOD(KeepFixture,
   CHECK(took<AskToLeave>()->round == 1);
   CHECK_FALSE(took<SignalWorkers>().has_value());
   for (int local_rank : {0, 1}) step(says(local_rank, Parked{1}));
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
   step(TreeGone{});
   step(Connected{});
   starts(2);
@@ -275,7 +275,7 @@ TEST_CASE_METHOD(KeepFixture, "parked workers end when nobody coordinates the jo
   CHECK(took<SignalWorkers>().has_value());
   CHECK_FALSE(took<Exit>().has_value());
   ends(0, {.signal = SIGTERM});
-  CHECK_FALSE(took<SweepTree>()->keep);
+  CHECK_FALSE(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(took<Exit>()->end.why == AgentEnd::Why::kCoordinatorLost);
 }
@@ -303,7 +303,7 @@ TEST_CASE_METHOD(LeaseFixture,
   passes(4s);
   CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
   ends(1, {.signal = SIGKILL});
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
   CHECK_FALSE(took<SignalWorkers>().has_value());
   step(TreeGone{});
   CHECK(took<ReachCoordinator>().has_value());
@@ -339,7 +339,7 @@ TEST_CASE_METHOD(KeepFixture, "the user's signal ends workers that are asked to 
   step(StopSignal{SIGINT});
   CHECK(took<SignalWorkers>().has_value());
   for (int local_rank : {0, 1}) ends(local_rank, {.signal = SIGINT});
-  CHECK_FALSE(took<SweepTree>()->keep);
+  CHECK_FALSE(took<SweepTree>()->in_place);
 }
 
 TEST_CASE_METHOD(KeepFixture,

@@ -42,7 +42,7 @@ TEST_CASE_METHOD(VacantFixture, "the node says when the other worker can come in
   CHECK(said<Prepared>().has_value());
   told_to_leave_again();
   step(says(0, Parked{2}));
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(said<WorkersStopped>() == WorkersStopped{2, {"0-1"}});
   starts(3);
@@ -64,7 +64,7 @@ TEST_CASE_METHOD(VacantFixture, "the round is finished without the worker beside
   step(Ordered{EndJob{}});
   CHECK(took<SignalWorkers>().has_value());
   ends(1, {.signal = SIGTERM});
-  CHECK_FALSE(took<SweepTree>()->keep);
+  CHECK_FALSE(took<SweepTree>()->in_place);
 }
 
 TEST_CASE_METHOD(VacantFixture, "nobody waits for it when the round changes, and it starts on") {
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(VacantFixture, "nobody waits for it when the round changes, and
 TEST_CASE_METHOD(VacantFixture, "the last of the round is lost while it leaves it") {
   told_to_leave_again();
   ends(0, {.signal = SIGKILL});
-  CHECK(took<SweepTree>()->keep);
+  CHECK(took<SweepTree>()->in_place);
   step(TreeGone{});
   CHECK(said<WorkersStopped>() == WorkersStopped{2});
   step(Ordered{Prepare{{.round = 3}, {.round = 4}}});
