@@ -6,8 +6,8 @@
 
 #include "base/match.hpp"
 #include "base/number_text.hpp"
-#include "base/numbers.hpp"
 #include "rendezvous/leadership/lease_times.hpp"
+#include "rendezvous/messages/round_messages.hpp"
 
 namespace ddprun {
 
@@ -20,13 +20,6 @@ namespace {
 std::optional<TimePoint> earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
-}
-
-/// The local ranks that the order names as hung.
-RankList hung_ones(const StopRound& order, int workers) {
-  RankList named = ranks_in(order.evict);
-  std::erase_if(named, [&](int local_rank) { return local_rank >= workers; });
-  return named;
 }
 
 }  // namespace
@@ -215,7 +208,7 @@ void AgentMachine::stop_round(const StopRound& order, TimePoint now) {
   if (order.checkpoint_ms > 0)
     workers_.stop_after_checkpoint(milliseconds{order.checkpoint_ms}, now);
   else if (order.keep)
-    workers_.leave(hung_ones(order, agent_.rules.workers), now);
+    workers_.leave(seats_in(order.evict, agent_.rules.workers), now);
   else
     workers_.stop(SIGTERM, now);
 }
