@@ -1,4 +1,4 @@
-// Workers that are started beside a round, which goes on without their node meanwhile.
+// Workers prepare while a round goes on without their node.
 #include <csignal>
 
 #include "tests/agent/decisions/two_workers.hpp"
@@ -7,7 +7,7 @@
 namespace ddprun {
 namespace {
 
-/// Both were started beside a round.
+/// Both prepare.
 class PrepareFixture : protected TwoWorkers {
  protected:
   PrepareFixture() {

@@ -11,9 +11,9 @@ namespace {
 using namespace std::chrono_literals;
 
 /// They are in round 1, and both can stay.
-class KeepFixture : protected TwoWorkers {
+class StayFixture : protected TwoWorkers {
  protected:
-  KeepFixture() {
+  StayFixture() {
     step(Connected{});
     starts(1);
     for (int local_rank : {0, 1}) step(says(local_rank, CanStay{1}));
@@ -27,7 +27,7 @@ class KeepFixture : protected TwoWorkers {
   }
 };
 
-TEST_CASE_METHOD(KeepFixture, "the coordinator learns when all workers can stay, and when not") {
+TEST_CASE_METHOD(StayFixture, "the coordinator learns when all workers can stay, and when not") {
   CHECK(said<WorkersStay>() == WorkersStay{1, true});
   step(says(1, CannotStay{}));
   CHECK(said<WorkersStay>() == WorkersStay{1, false});
@@ -35,7 +35,7 @@ TEST_CASE_METHOD(KeepFixture, "the coordinator learns when all workers can stay,
   CHECK_FALSE(said<WorkersStay>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture, "one leaves its loop and fails: that keeps nobody from staying") {
+TEST_CASE_METHOD(StayFixture, "one leaves its loop and fails: the others can stay") {
   step(says(1, CannotStay{}));
   CHECK(said<WorkersStay>() == WorkersStay{1, false});
   ends(1, {.code = 1});
@@ -44,14 +44,14 @@ TEST_CASE_METHOD(KeepFixture, "one leaves its loop and fails: that keeps nobody 
   CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
 }
 
-TEST_CASE_METHOD(KeepFixture, "one fails while another one has left its loop: all are stopped") {
+TEST_CASE_METHOD(StayFixture, "one fails while another one has left its loop: all are stopped") {
   for (const int local_rank : {0, 1}) step(says(local_rank, CannotStay{}));
   CHECK(said<WorkersStay>() == WorkersStay{1, false});
   ends(1, {.code = 1});
   CHECK_FALSE(said<WorkersStay>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture, "one hangs: it is killed at once, and the other leaves the round") {
+TEST_CASE_METHOD(StayFixture, "one hangs: it is killed at once, and the other leaves the round") {
   step(Ordered{StopRound{.round = 1, .reason = "why", .keep = true, .evict = "1,7"}});
   CHECK(took<AskToLeave>()->round == 1);
   CHECK(took<KillWorkers>()->local_ranks == std::vector{1});
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(KeepFixture, "one hangs: it is killed at once, and the other le
   CHECK(took<SweepTree>()->in_place);
 }
 
-TEST_CASE_METHOD(KeepFixture, "who leaves the round tells the step that it has counted before") {
+TEST_CASE_METHOD(StayFixture, "who leaves the round tells the step that it has counted before") {
   told_to_leave();
   step(WorkerSaid{0, Parked{1}, 6});
   step(WorkerSaid{1, Parked{1}, 7});
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(KeepFixture, "who leaves the round tells the step that it has c
   CHECK(said<WorkersStopped>());
 }
 
-TEST_CASE_METHOD(KeepFixture, "one is stuck in the round that it is to leave: it is killed") {
+TEST_CASE_METHOD(StayFixture, "one is stuck in the round that it is to leave: it is killed") {
   step(says(1, Stuck{1}));  // nobody has asked it to leave
   CHECK_FALSE(took<KillWorkers>().has_value());
   told_to_leave();
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(KeepFixture, "one is stuck in the round that it is to leave: it
   CHECK_FALSE(said<WorkerFailed>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture, "one fails: the other leaves the round, and is in the next one") {
+TEST_CASE_METHOD(StayFixture, "one fails: the other leaves the round, and is in the next one") {
   took<StartWorkers>();
   ends(1, {.signal = SIGKILL});
   CHECK(took<KillWorkers>()->local_ranks == std::vector{1});  // its children
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(KeepFixture, "one fails: the other leaves the round, and is in 
   CHECK(said<WorkersStay>() == WorkersStay{2, true});
 }
 
-TEST_CASE_METHOD(KeepFixture, "who has lost a peer may have left before it is asked to") {
+TEST_CASE_METHOD(StayFixture, "who has lost a peer may have left before it is asked to") {
   step(says(0, Parked{1}));
   step(says(1, Parked{1}));
   CHECK_FALSE(took<SweepTree>().has_value());
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(KeepFixture, "who has lost a peer may have left before it is as
   CHECK(took<SweepTree>()->in_place);
 }
 
-TEST_CASE_METHOD(KeepFixture, "who does not leave within the grace is killed, and no other") {
+TEST_CASE_METHOD(StayFixture, "who does not leave within the grace is killed, and no other") {
   told_to_leave();
   step(says(0, Parked{1}));
   passes(29s);
@@ -130,7 +130,7 @@ TEST_CASE_METHOD(KeepFixture, "who does not leave within the grace is killed, an
   CHECK(said<WorkersStopped>() == WorkersStopped{1, {"0"}});
 }
 
-TEST_CASE_METHOD(KeepFixture,
+TEST_CASE_METHOD(StayFixture,
                  "who cannot even be killed is waited for once, and nobody stays then") {
   told_to_leave();
   step(says(0, Parked{1}));
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(KeepFixture,
   CHECK_FALSE(took<SweepTree>()->in_place);
 }
 
-TEST_CASE_METHOD(KeepFixture,
+TEST_CASE_METHOD(StayFixture,
                  "a signal to stop gives no more time to workers that are to leave already") {
   told_to_leave();
   passes(20s);
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(KeepFixture,
   CHECK(took<SignalWorkers>()->signal == SIGKILL);
 }
 
-TEST_CASE_METHOD(KeepFixture, "where one cannot stay any more, all are stopped") {
+TEST_CASE_METHOD(StayFixture, "where one cannot stay any more, all are stopped") {
   step(says(1, CannotStay{}));
   told_to_leave();
   CHECK_FALSE(took<AskToLeave>().has_value());
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(KeepFixture, "where one cannot stay any more, all are stopped")
   CHECK(said<WorkersStopped>() == WorkersStopped{1});
 }
 
-TEST_CASE_METHOD(KeepFixture, "parked workers end with the job") {
+TEST_CASE_METHOD(StayFixture, "parked workers end with the job") {
   zero_is_parked();
   took<SweepTree>();
   step(Ordered{EndJob{EndJob::Outcome::kTooFewNodes}});
@@ -180,7 +180,7 @@ TEST_CASE_METHOD(KeepFixture, "parked workers end with the job") {
   CHECK(took<Exit>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture, "parked workers stay where the coordinator is lost") {
+TEST_CASE_METHOD(StayFixture, "parked workers stay where the coordinator is lost") {
   zero_is_parked();
   took<SignalWorkers>();
   step(CoordinatorLost{"closed"});
@@ -192,7 +192,7 @@ TEST_CASE_METHOD(KeepFixture, "parked workers stay where the coordinator is lost
 }
 
 TEST_CASE_METHOD(
-    KeepFixture,
+    StayFixture,
     "who leaves a round while the coordinator is lost has left it before the node joins") {
   ends(1, {.signal = SIGKILL});
   told_to_leave();
@@ -205,7 +205,7 @@ TEST_CASE_METHOD(
   CHECK_FALSE(took<SignalWorkers>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture, "the next coordinator learns which workers are parked") {
+TEST_CASE_METHOD(StayFixture, "the next coordinator learns which workers are parked") {
   step(Ordered{Beat{.keep = true}});
   step(CoordinatorLost{"closed"});
   step(says(0, Parked{1}));
@@ -215,7 +215,7 @@ TEST_CASE_METHOD(KeepFixture, "the next coordinator learns which workers are par
   CHECK(took<ReachCoordinator>()->parked == ParkedWorkers{"0"});
 }
 
-TEST_CASE_METHOD(KeepFixture, "parked workers end where the next round has no use for them") {
+TEST_CASE_METHOD(StayFixture, "parked workers end where the next round has no use for them") {
   zero_is_parked();
   took<SignalWorkers>();
   step(Ordered{StopRound{.round = 7, .reason = "why", .discard = true}});
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(KeepFixture, "parked workers end where the next round has no us
   CHECK(said<WorkersStopped>() == WorkersStopped{1});
 }
 
-TEST_CASE_METHOD(KeepFixture, "the earlier end of all of them is reported as well") {
+TEST_CASE_METHOD(StayFixture, "the earlier end of all of them is reported as well") {
   zero_is_parked();
   ends(0, {.signal = SIGKILL});
   step(Ordered{StopRound{.round = 1, .reason = "why", .discard = true}});
@@ -234,13 +234,13 @@ TEST_CASE_METHOD(KeepFixture, "the earlier end of all of them is reported as wel
   CHECK(said<WorkersStopped>() == WorkersStopped{1});
 }
 
-TEST_CASE_METHOD(KeepFixture, "who runs a round is not discarded") {
+TEST_CASE_METHOD(StayFixture, "who runs a round is not discarded") {
   took<SignalWorkers>();
   step(Ordered{StopRound{.round = 1, .reason = "why", .discard = true}});
   CHECK_FALSE(took<SignalWorkers>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture,
+TEST_CASE_METHOD(StayFixture,
                  "where the coordinator is lost, workers leave if it has let them stay") {
   step(Ordered{Beat{.keep = true}});
   step(CoordinatorLost{"closed"});
@@ -258,7 +258,7 @@ TEST_CASE_METHOD(KeepFixture,
   CHECK(took<Warn>()->text.starts_with("lost the coordinator (closed): stopping"));
 }
 
-TEST_CASE_METHOD(KeepFixture,
+TEST_CASE_METHOD(StayFixture,
                  "where the coordinator is lost, workers are stopped if one cannot stay") {
   step(Ordered{Beat{.keep = true}});
   step(says(1, CannotStay{}));
@@ -267,7 +267,7 @@ TEST_CASE_METHOD(KeepFixture,
   CHECK(took<SignalWorkers>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture, "parked workers end when nobody coordinates the job any more") {
+TEST_CASE_METHOD(StayFixture, "parked workers end when nobody coordinates the job any more") {
   zero_is_parked();
   took<SignalWorkers>();
   step(CoordinatorLost{"closed"});
@@ -334,7 +334,7 @@ TEST_CASE_METHOD(LeaseFixture, "parked workers stay while the node asks one afte
   CHECK_FALSE(took<KillWorkers>().has_value());
 }
 
-TEST_CASE_METHOD(KeepFixture, "the user's signal ends workers that are asked to leave") {
+TEST_CASE_METHOD(StayFixture, "the user's signal ends workers that are asked to leave") {
   told_to_leave();
   step(StopSignal{SIGINT});
   CHECK(took<SignalWorkers>().has_value());
@@ -342,7 +342,7 @@ TEST_CASE_METHOD(KeepFixture, "the user's signal ends workers that are asked to 
   CHECK_FALSE(took<SweepTree>()->in_place);
 }
 
-TEST_CASE_METHOD(KeepFixture,
+TEST_CASE_METHOD(StayFixture,
                  "all of them are started where the last one that was parked has died") {
   zero_is_parked();
   ends(0, {.code = 1});

@@ -1,4 +1,4 @@
-// Places that are vacant in a round: other workers start beside it, and nobody waits for them.
+// Seats that are vacant in a round: workers prepare for them, and nobody waits for these.
 #include <csignal>
 
 #include "tests/agent/decisions/two_workers.hpp"
@@ -49,7 +49,7 @@ TEST_CASE_METHOD(VacantFixture, "the node says when the other worker can come in
   CHECK(said<WorkersStay>() == WorkersStay{3, true});
 }
 
-TEST_CASE_METHOD(VacantFixture, "one that ends beside the round is no failure of it") {
+TEST_CASE_METHOD(VacantFixture, "one that prepares and ends is no failure of the round") {
   ends(1, {.code = 1});
   CHECK_FALSE(said<WorkerFailed>().has_value());
   CHECK(said<Prepared>().has_value());
@@ -58,7 +58,7 @@ TEST_CASE_METHOD(VacantFixture, "one that ends beside the round is no failure of
   CHECK_FALSE(said<WorkersEnded>().has_value());
 }
 
-TEST_CASE_METHOD(VacantFixture, "the round is finished without the worker beside it") {
+TEST_CASE_METHOD(VacantFixture, "the round is finished without the worker that prepares") {
   ends(0, {});
   CHECK(said<WorkersFinished>() == WorkersFinished{2});
   step(Ordered{EndJob{}});
