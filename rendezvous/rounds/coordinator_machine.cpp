@@ -105,7 +105,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
         if (in_place_.may_stay())  // it may be lost before their next beat
           out_.send_to_members(members_.nodes(), leadership_->answer(now_));
       },
-      [&](const Prepared&) { welcome(node, true); },
+      [&](const Prepared&) { node.seats.end_preparation() ? welcome(node) : void(); },
       [&](const Holding& m) { in_place_.at_step().held(node, m); },
       [&](const Preempt& m) { preempt(node, m); },
       [&](const Progress& m) {
@@ -266,8 +266,7 @@ void CoordinatorMachine::admit(const AdmitVoter& admitted) {
 
 /// A node that is ready makes a new round if there is a place for it; else it is a spare. If the
 /// workers of the round can stay, its own are started first.
-void CoordinatorMachine::welcome(Node& node, bool says_prepared) {
-  if (says_prepared && !node.seats.end_preparation()) return;
+void CoordinatorMachine::welcome(Node& node) {
   if (!rounds_.runs()) return;
   if (node.is_in_round()) return in_place_.fill_seats_of(node);
   if (const RoundRecovery* const recovery = leadership_->recovery();

@@ -71,7 +71,7 @@ class CoordinatorMachine {
   void take_back(PeerId peer, const Join& join, const std::string& address);
   void greet(const Node& node, bool resumed);
   void admit(const AdmitVoter& admitted);
-  void welcome(Node& node, bool says_prepared = false);
+  void welcome(Node& node);
   void disconnected(Node& node, const std::string& reason);
   void lose(Node& node, const std::string& reason, TimePoint since, bool in_order = false);
 
