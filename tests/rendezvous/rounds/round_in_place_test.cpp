@@ -19,7 +19,7 @@ class InPlaceFixture : public RoundFixture {
   void stay(int round, const std::vector<NodeId>& nodes) {
     for (const NodeId& node : nodes) says(node, WorkersStay{round, true});
   }
-  bool keeps_when_b_fails(int round) {
+  bool stay_when_b_fails(int round) {
     says("b", failed(round, 1, {.code = 3}));
     return ordered<StopRound>("a").keep;
   }
@@ -28,25 +28,25 @@ class InPlaceFixture : public RoundFixture {
   }
 };
 
-TEST_CASE_METHOD(InPlaceFixture, "workers are kept where all of the round can stay") {
+TEST_CASE_METHOD(InPlaceFixture, "workers stay where all of the round can") {
   stay(1, {"a", "b"});
   says("b", failed(1, 1, {.code = 3}));
   CHECK(ordered<StopRound>("a").keep);
   CHECK(ordered<StopRound>("b").keep);
   both_stop(1);
   CHECK(ordered<StartRound>("a").round == 2);
-  CHECK_FALSE(keeps_when_b_fails(2));  // nobody has said so for this round
+  CHECK_FALSE(stay_when_b_fails(2));  // nobody has said so for this round
 }
 
 TEST_CASE_METHOD(InPlaceFixture, "all are stopped where one node's workers cannot stay") {
   stay(1, {"a"});
-  CHECK_FALSE(keeps_when_b_fails(1));
+  CHECK_FALSE(stay_when_b_fails(1));
 }
 
 TEST_CASE_METHOD(InPlaceFixture, "all are stopped where workers cannot stay any more") {
   stay(1, {"a", "b"});
   says("a", WorkersStay{1, false});
-  CHECK_FALSE(keeps_when_b_fails(1));
+  CHECK_FALSE(stay_when_b_fails(1));
 }
 
 TEST_CASE_METHOD(InPlaceFixture, "workers of those that are left stay when a node is lost") {
@@ -85,10 +85,10 @@ TEST_CASE_METHOD(InPlaceFixture, "all are stopped after changes behind which nob
   int round = 1;
   const auto changes = [&] {
     stay(round, {"a", "b"});
-    const bool keeps = keeps_when_b_fails(round);
+    const bool stayed = stay_when_b_fails(round);
     both_stop(round);
     ++round;
-    return keeps;
+    return stayed;
   };
   for (int i = 0; i < kChangesInPlaceMax; ++i) CHECK(changes());
   CHECK_FALSE(changes());
@@ -99,7 +99,7 @@ TEST_CASE_METHOD(InPlaceFixture, "all are stopped after changes behind which nob
 TEST_CASE_METHOD(InPlaceFixture, "a step that only the lost worker has told is one further, too") {
   for (int round = 1; round <= 2 * kChangesInPlaceMax; ++round) {
     stay(round, {"a", "b"});
-    CHECK(keeps_when_b_fails(round));
+    CHECK(stay_when_b_fails(round));
     says("b", WorkersEnded{round, round, {}});
     both_stop(round);
   }

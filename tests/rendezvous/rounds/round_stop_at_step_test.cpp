@@ -1,4 +1,4 @@
-// Members change and nobody is lost: CoordinatorMachine has all leave the round behind one step.
+// Members change and nobody is lost: CoordinatorMachine has all stop after the same step.
 #include <csignal>
 
 #include "tests/rendezvous/rounds/round_fixture.hpp"
@@ -7,9 +7,9 @@ namespace ddprun {
 namespace {
 
 /// Two nodes with one worker each, in round 1, all of which can stay; a third one has joined.
-class CutFixture : public RoundFixture {
+class StopAtStepFixture : public RoundFixture {
  protected:
-  CutFixture() {
+  StopAtStepFixture() {
     using std::chrono::seconds;
     job({.nodes_min = 1, .nodes_max = 3, .restarts_max = 9, .last_call_timeout = seconds{1}});
     for (const NodeId node : {"a", "b"}) says(node, join_of(node));
@@ -32,7 +32,8 @@ class CutFixture : public RoundFixture {
   }
 };
 
-TEST_CASE_METHOD(CutFixture, "all leave behind the step after the greatest that one has counted") {
+TEST_CASE_METHOD(StopAtStepFixture,
+                 "all leave behind the step after the greatest that one has counted") {
   says("a", Holding{1, 811});
   CHECK_FALSE(order<LeaveAfter>("a").has_value());
   says("b", Holding{1, 812});
@@ -43,7 +44,7 @@ TEST_CASE_METHOD(CutFixture, "all leave behind the step after the greatest that 
   CHECK(ordered<StartRound>("c").world_size == 3);
 }
 
-TEST_CASE_METHOD(CutFixture, "one node cannot hold: the others do not wait for its step") {
+TEST_CASE_METHOD(StopAtStepFixture, "one node cannot hold: the others do not wait for its step") {
   says("a", Holding{1, 811});
   says("b", Holding{1, -1});
   all_leave_at_once("a");
@@ -51,20 +52,20 @@ TEST_CASE_METHOD(CutFixture, "one node cannot hold: the others do not wait for i
   CHECK_FALSE(order<LeaveAfter>("a").has_value());
 }
 
-TEST_CASE_METHOD(CutFixture, "a node is lost: the others leave at once") {
+TEST_CASE_METHOD(StopAtStepFixture, "a node is lost: the others leave at once") {
   SECTION("before all hold") { says("a", Holding{1, 811}); }
   SECTION("on the way to the last step") { both_hold(); }
   is_lost("b");
   all_leave_at_once("a");
 }
 
-TEST_CASE_METHOD(CutFixture,
+TEST_CASE_METHOD(StopAtStepFixture,
                  "a node that knows no holding has left at once, and so do the others") {
   says("b", WorkersStopped{1, {"0"}});
   all_leave_at_once("a");
 }
 
-TEST_CASE_METHOD(CutFixture,
+TEST_CASE_METHOD(StopAtStepFixture,
                  "a node is lost that has no workers in the round: no step is dropped") {
   says("a", Holding{1, 811});
   is_lost("c");
@@ -73,13 +74,13 @@ TEST_CASE_METHOD(CutFixture,
   CHECK(ordered<LeaveAfter>("a") == LeaveAfter{1, 813});
 }
 
-TEST_CASE_METHOD(CutFixture, "a worker died on the way: the others leave at once") {
+TEST_CASE_METHOD(StopAtStepFixture, "a worker died on the way: the others leave at once") {
   both_hold();
   says("b", WorkersStopped{1});
   all_leave_at_once("a");
 }
 
-TEST_CASE_METHOD(CutFixture, "what a node says of an earlier round is passed over") {
+TEST_CASE_METHOD(StopAtStepFixture, "what a node says of an earlier round is passed over") {
   says("a", Holding{0, -1});
   says("a", Holding{1, 811});
   says("b", Holding{0, 4});
@@ -87,7 +88,7 @@ TEST_CASE_METHOD(CutFixture, "what a node says of an earlier round is passed ove
   CHECK_FALSE(order<LeaveAfter>("a").has_value());
 }
 
-TEST_CASE_METHOD(CutFixture, "a cut that is over breaks nothing in the rounds after it") {
+TEST_CASE_METHOD(StopAtStepFixture, "a stop that is over breaks nothing in the rounds after it") {
   both_hold();
   for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{1, {"0"}});
   for (const NodeId node : {"a", "b", "c"}) says(node, WorkersStay{2, true});
