@@ -5,7 +5,6 @@ manifests_test.py DDPRUN
 Their command lines run with --dry-run, each in an imitation of the pod that it is for. There is no cluster."""
 
 import copy
-import os
 import re
 import subprocess
 import sys
@@ -13,20 +12,15 @@ import unittest
 from pathlib import Path
 
 from markdown import PROJECT, blocks
+from packages import run_again_or_skip
 from pod import Pod
-
-SKIPPED = 77
 
 try:
     import yaml
 
     from manifests import documents, exit_codes, jobs, policy_mistakes, schema_mistakes, set_policy_mistakes
 except ImportError as missing:
-    other = Path(os.environ.get("DDPRUN_TORCH_ENV") or "/nonexistent") / "bin" / "python"
-    if other.exists() and "MANIFESTS_TEST" not in os.environ:
-        os.execve(other, [str(other), *sys.argv], os.environ | {"MANIFESTS_TEST": "again"})
-    print(f"skipped: there is no {missing.name} (scripts/setup-torch --tests installs it)")
-    sys.exit(SKIPPED)
+    run_again_or_skip(missing)
 
 FILES = sorted(path.name for path in (PROJECT / "docs" / "examples").glob("*.yaml"))
 SECRET = "5" * 64
