@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the wheel: the module of worker_sdk/python, and the executable as a script of the wheel, so that
-no Python starts in between. The format is that of
+"""Writes the wheel: the module of worker_sdk/python with docs/examples, and the executable as a script of the wheel, so
+that no Python starts in between. The format is that of
 https://packaging.python.org/en/latest/specifications/binary-distribution-format/
 
     wheel.py --binary FILE --tag linux_x86_64 --out FOLDER
@@ -20,6 +20,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
 MODULE = PROJECT / "worker_sdk" / "python"
+EXAMPLES = PROJECT / "docs" / "examples"
 FIRST_DATE_OF_ZIP = (1980, 1, 1, 0, 0, 0)
 
 METADATA = """\
@@ -70,12 +71,15 @@ def description():
 
 
 def module():
-    """Each file of the Python module: its name, its mode, its bytes."""
+    """Each file of the Python module, with the examples: its name, its mode, its bytes."""
     for path in MODULE.glob("ddprun/**/*"):
         if path.suffix == ".py" or path.name == "py.typed":
             yield path.relative_to(MODULE).as_posix(), 0o644, path.read_bytes()
         elif path.parent.name == "bin":
             yield path.relative_to(MODULE).as_posix(), 0o755, path.read_bytes()
+    for path in EXAMPLES.glob("**/*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield f"ddprun/examples/{path.relative_to(EXAMPLES).as_posix()}", 0o644, path.read_bytes()
 
 
 def described(tag):

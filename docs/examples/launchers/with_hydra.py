@@ -50,10 +50,9 @@ def train(config):
 
 @hydra.main(version_base="1.3", config_path=None, config_name="config")
 def main(config):
-    options = OmegaConf.to_container(config.ddprun)
-    folder = HydraConfig.get().runtime.output_dir
-    losses = ddprun.launch(train, OmegaConf.to_container(config), log_dir=folder, **options)
-    return losses[0]  # what a sweeper such as Optuna's minimizes
+    settings, folder = OmegaConf.to_container(config), HydraConfig.get().runtime.output_dir
+    losses = ddprun.launch(train, settings, log_dir=folder, **settings["ddprun"])
+    return losses[0]  # the value that a sweeper such as Optuna's minimizes
 
 
 if __name__ == "__main__":
