@@ -16,7 +16,7 @@ while not (url := re.search(r"http://\S+", words.read_text())):
 with browser.Browser() as page:
     page.look(1000, 1000)
     page.open(url[0])
-    page.wait_for("document.getElementById('rounds').children.length === 2")
+    page.wait_for("document.querySelectorAll('#timeline div').length === 2")
     page.wait_for("[...document.querySelectorAll('#loss polyline')]"
                   ".map((line) => line.getAttribute('points')).join(' ').split(' ').length > 24")
     page.wait_for("document.querySelectorAll('.rank.running').length >= 7")

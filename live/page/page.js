@@ -1,11 +1,11 @@
 "use strict";
 // The page asks only the server that it came from. All text of others is put in as text, never as HTML.
-// CMake puts ranks.js and curves.js behind this file; the three are one script.
+// CMake puts story.js, ranks.js and curves.js behind this file; they are one script.
 const here = new URL(location.href);
 const job = here.searchParams.get("job");
 const token = here.searchParams.get("token");
-// The output of the chosen rank that is shown, and the last status.
-let stream = "err", last = null;
+// The last status.
+let last = null;
 
 function address(path, more = {}) {
   const url = new URL(path, here.origin);
@@ -51,14 +51,16 @@ function amount(value, digits = 4) {
 const grouped = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const whole = (number) => grouped.format(number);
 const count = (number, thing) => whole(number) + " " + thing + (number === 1 ? "" : "s");
-const clock = (ms) => new Date(ms).toLocaleTimeString();
-// A time that is not today has its day.
-function moment(ms, now) {
-  const date = new Date(ms);
-  const time = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+// Times of day have 24 hours everywhere. A time that is not today has its day.
+function moment(ms, now, isExact = false) {
+  const date = new Date(ms), second = isExact ? { second: "2-digit" } : {};
+  const time = date.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", ...second, hourCycle: "h23" });
   if (date.toDateString() === new Date(now).toDateString()) return time;
-  return date.toLocaleDateString([], { month: "short", day: "numeric" }) + " " + time;
+  return date.toLocaleDateString("en", { month: "short", day: "numeric" }) + " " + time;
 }
+const clock = (ms, now = Date.now()) => moment(ms, now, true);
+// A word of the status for people: "too few nodes".
+const plain = (word) => word.replaceAll("_", " ");
 const isNamed = (status) => Boolean(status.run_id) && status.run_id !== "none";
 const nameOf = (status) => status.title || (isNamed(status) ? "job " + status.run_id : "a job without a name");
 
@@ -68,15 +70,17 @@ function show(status) {
   document.title = state + " · " + nameOf(status) + " · ddprun";
   byId("title").textContent = nameOf(status);
   byId("run").textContent = status.title && isNamed(status) ? "job " + status.run_id : "";
-  byId("state").textContent = state.replaceAll("_", " ");
+  byId("state").textContent = plain(state);
   byId("state").className = "badge " + state;
   byId("why").textContent = status.why;
   byId("list").hidden = true;
   byId("job").hidden = false;
   showNumbers(status);
+  showReport(status);
   showTrouble(status);
   showNodes(status);
   showTimeline(status);
+  showEvents(status);
   showCurves(status);
 }
 
@@ -113,78 +117,6 @@ function showNumbers(status) {
   byId("progress").title = Math.floor(percent) + " %";
 }
 
-function frames(stack) {
-  return stack.split("\n").filter(Boolean).map((frame) => {
-    const [name, file, line] = frame.split("\t");
-    return file ? name + "  " + file + ":" + line : frame;
-  }).join("\n");
-}
-function showTrouble(status) {
-  const panel = byId("trouble");
-  const parts = [];
-  if (status.hang) {
-    parts.push(make("h2", "", "The job hangs"), make("div", "", status.hang.sentence));
-    for (const group of status.hang.stacks) {
-      parts.push(make("div", "", (/\D/.test(group.ranks) ? "ranks " : "rank ") + group.ranks + ": " + group.doing));
-      if (group.stack) parts.push(make("pre", "", frames(group.stack)));
-    }
-  }
-  const verdict = status.verdict;
-  if (verdict && verdict.cause) {
-    parts.push(make("h2", "", "Why it ended"), make("div", "", verdict.cause.sentence || verdict.cause.kind || ""));
-    if (verdict.cause.hint) parts.push(make("div", "soft", verdict.cause.hint));
-    if (verdict.cause.stack) parts.push(make("pre", "", frames(verdict.cause.stack)));
-  }
-  const key = JSON.stringify([status.hang, verdict]);
-  if (panel.dataset.key === key) return;
-  panel.dataset.key = key;
-  panel.hidden = parts.length === 0;
-  panel.replaceChildren(...parts);
-}
-
-function showTimeline(status) {
-  const now = status.now_unix_ms;
-  byId("timeline").replaceChildren(...status.rounds.map((round) => {
-    const end = !round.reason ? "" : round.in_place ? "left" : "stopped";
-    const bar = make("div", end, String(round.round));
-    bar.style.flexGrow = Math.max(1, (round.ended_unix_ms || now) - round.began_unix_ms);
-    bar.title = "round " + round.round + " at " + clock(round.began_unix_ms) + (round.reason ? ": " + round.reason : "");
-    return bar;
-  }));
-  const lines = status.rounds.slice(-8).reverse().map((round) => {
-    const lasted = duration(((round.ended_unix_ms || now) - round.began_unix_ms) / 1000);
-    const stopped = round.in_place ? round.reason + "; the other workers stayed" : round.reason;
-    const end = round.ended_unix_ms ? stopped || "it ended well" : "it runs";
-    const size = count(round.world_size, "rank") + " on " + count(round.nodes, "node");
-    return make("li", "", "round " + round.round + ", " + clock(round.began_unix_ms) + ", " + size + ", " + lasted + ": " + end);
-  });
-  const earlier = status.rounds.length - lines.length;
-  if (earlier > 0) lines.push(make("li", "soft", "and " + count(earlier, "earlier round")));
-  byId("rounds").replaceChildren(...lines);
-}
-
-async function readLog() {
-  if (chosen === null) return;
-  const wanted = chosen + stream;
-  try {
-    const answer = await fetch(address("/log", { rank: chosen, stream, bytes: 16384 }));
-    const text = await answer.text();
-    if (wanted !== chosen + stream) return;
-    const box = byId("log-text");
-    const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
-    box.textContent = text || "(nothing)";
-    if (atEnd) box.scrollTop = box.scrollHeight;
-  } catch { /* The notice above says that ddprun does not answer. */ }
-}
-for (const name of ["out", "err"]) {
-  on(byId("tab-" + name), "click", () => {
-    stream = name;
-    for (const other of ["out", "err"]) byId("tab-" + other).className = other === name ? "chosen" : "";
-    readLog();
-  });
-}
-setInterval(readLog, 2000);
-
 function showList(jobs) {
   refill(byId("jobs"), ...jobs.map((status) => {
     const item = make("li");
@@ -194,7 +126,7 @@ function showList(jobs) {
     link.href = url;
     link.dataset.keep = status.run_id;
     const facts = [status.step >= 0 ? "step " + whole(status.step) : "", status.why].filter(Boolean).join(", ");
-    item.append(link, " ", make("span", "badge " + status.state_word, status.state_word.replaceAll("_", " ")), " " + facts);
+    item.append(link, " ", make("span", "badge " + status.state_word, plain(status.state_word)), " " + facts);
     return item;
   }));
   byId("list").hidden = false;
@@ -210,6 +142,6 @@ on(events, "status", (event) => {
 });
 on(events, "error", () => {
   byId("offline").hidden = false;
-  byId("offline").textContent = last && last.state === "ended" ? "The job has ended."
+  byId("offline").textContent = last && last.state === "ended" ? "The job has ended, and its logs are no longer served here."
     : "No answer since " + clock(Date.now()) + ": the job has ended, or its coordinator is gone.";
 });

@@ -110,34 +110,41 @@ function hostsBox(nodes) {
 function build(status) {
   const focused = Number(document.activeElement?.dataset.rank ?? NaN);
   const many = status.nodes.length > kCardsMax, number = view.ranks.length;
-  const ranksOf = (node) => view.ranks.filter((rank) => view.owners.get(rank.rank) === node);
+  const ownOf = (node) => view.ranks.filter((rank) => view.owners.get(rank.rank) === node);
   cells.clear();
   map.className = (isSmall() ? "compact " : "") + (number > kCellsMax ? "tiny " : "") + (many ? "many" : "");
   if (many) map.replaceChildren(hostsBox(status.nodes), make("div", "soft"), ranksBox(view.ranks));
-  else map.replaceChildren(...status.nodes.map((node) => nodeCard(node, ranksOf(node))), ranksBox(ranksOf(undefined)));
+  else map.replaceChildren(...status.nodes.map((node) => nodeCard(node, ownOf(node))), ranksBox(ownOf(undefined)));
   const first = cells.get(focused) || map.querySelector(".rank");
   if (first) first.tabIndex = 0;
   cells.get(focused)?.focus({ preventScroll: true });
 }
 
+// Says which nodes keep the job from going on: the ranks that others wait for are there, or all wait.
+function stateOf(node) {
+  if (!last.hang || node.state !== "running") return node.state;
+  const own = view.ranks.filter((rank) => view.owners.get(rank.rank) === node), isAny = (state) => own.some((rank) => rank.state === state);
+  const isHere = isAny("missing") || (isAny("waiting") && !view.ranks.some((rank) => rank.state === "missing"));
+  return isHere ? "hangs" : isAny("waiting") ? "waiting" : node.state;
+}
 const lossOf = (node) => duration(node.silent_ms / 1000) + " ago: " + node.reason;
 function paintNodes(nodes) {
   const [hosts, odd] = map.children;
   const lost = nodes.filter((node) => node.state === "lost");
   if (!map.classList.contains("many")) {
     nodes.forEach((node, i) => {
-      const card = map.children[i], [head, why] = card.children;
-      card.className = "node " + node.state;
-      card.dataset.state = node.state;
-      head.lastChild.className = "badge " + node.state;
-      head.lastChild.textContent = node.state;
+      const card = map.children[i], [head, why] = card.children, state = stateOf(node);
+      card.className = "node " + state;
+      card.dataset.state = state;
+      head.lastChild.className = "badge " + state;
+      head.lastChild.textContent = state;
       why.textContent = lost.includes(node) ? lossOf(node) : "";
     });
     return;
   }
   nodes.forEach((node, i) => {
-    hosts.children[i].className = "host " + node.state;
-    hosts.children[i].title = node.host + ": " + node.state;
+    hosts.children[i].className = "host " + stateOf(node);
+    hosts.children[i].title = node.host + ": " + stateOf(node);
   });
   odd.replaceChildren(...lost.slice(0, 6).map((node) => make("div", "", node.host + " was lost " + lossOf(node))),
     lost.length > 6 ? "and " + count(lost.length - 6, "more lost node") : "");
@@ -171,6 +178,8 @@ function tableOf(ranks) {
     name.dataset.keep = rank.rank;
     cell.append(name);
     row.append(cell, ...names.map((name) => make("td", "", facts[i][name])));
+    // A narrow screen has no line of names, so each cell has its own.
+    ["rank", ...names].forEach((name, at) => (row.cells[at].dataset.name = name));
     return row;
   }));
   return table;
@@ -210,6 +219,7 @@ function showNodes(status) {
 
 function choose(rank) {
   chosen = rank;
+  stream = "";
   byId("log").hidden = false;
   byId("log-title").textContent = "Log of rank " + rank;
   showNodes(last);

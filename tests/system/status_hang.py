@@ -14,5 +14,6 @@ with browser.Browser() as page:
     page.wait_for("document.querySelector('.rank.missing').dataset.rank === '1'")
     assert page.evaluate("document.querySelectorAll('.rank.waiting').length") == 2
     assert page.evaluate("document.getElementById('state').textContent") == "hangs"
+    assert page.evaluate("document.querySelector('.node .badge').textContent") == "hangs"
     trouble = page.evaluate("document.getElementById('trouble').innerText")
     assert "all_reduce" in trouble and "load_batch" in trouble and "hang.py:10" in trouble, trouble

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -99,12 +100,12 @@ def see_many_ranks(page):
     ranks = [rank(i, **{"step": 5000, **odd.get(i, {})}) for i in range(512)]
     show(page, job(8, ranks, step=4900))
     assert page.evaluate("document.querySelectorAll('.rank').length") == 512
-    for width, height_max in ((1600, 500), (1024, 500), (390, 1000)):
+    for width, height_max in ((1600, 500), (1024, 500), (390, 1040)):
         page.look(width, 900)
         height = page.evaluate("document.getElementById('workers').offsetHeight")
         assert height <= height_max, f"512 ranks are {height} pixels high where the window is {width} wide"
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    rows = "[...document.querySelectorAll('#odd tr')].slice(1).map((row) => row.innerText.split('\\t')[0].trim())"
+    rows = "[...document.querySelectorAll('#odd tr')].slice(1).map((row) => row.cells[0].textContent)"
     assert page.evaluate(rows) == ["300", "137"]
 
     # Details of the rank at the pointer or the focus, and a search.
@@ -118,6 +119,94 @@ def see_many_ranks(page):
                   "field.dispatchEvent(new Event('input'))")
     assert page.evaluate(rows) == ["130", "131", "300"]
     assert page.evaluate("document.querySelectorAll('.rank:not(.dim)').length") == 3
+
+
+def see_narrow_table(page):
+    """On a phone no column of the table of ranks is outside of the screen, and each number has its name."""
+    page.look(400, 860)
+    odd = rank(1, step=9, lag=90, has_loss=True, loss=1.5, samples_per_second=894.1, still_ms=40_000, waits_in="store: wait for a key")
+    show(page, job(1, [rank(0, step=99), odd, rank(2, step=99)], step=9))
+    cells = page.evaluate("[...document.querySelectorAll('#odd td')].filter((cell) => cell.offsetWidth).map((cell) =>"
+                          "[cell.dataset.name, cell.textContent, cell.getBoundingClientRect().right])")
+    assert ["waits in", "store: wait for a key"] in [cell[:2] for cell in cells], cells
+    assert len(cells) == 9 and all(right <= 400 for _, _, right in cells), cells
+    named = page.evaluate("getComputedStyle(document.querySelectorAll('#odd td')[1], '::before').content")
+    assert "node" in named or "data-name" in named, named
+    assert page.evaluate("document.getElementById('odd').scrollWidth <= document.getElementById('odd').clientWidth")
+    page.look(1000, 800)
+
+
+ROUND = {"attempt": 0, "nodes": 2, "world_size": 4, "in_place": False}
+STOPPED = {**ROUND, "round": 1, "began_unix_ms": BEGAN_MS, "ended_unix_ms": BEGAN_MS + 60_000, "reason": "rank 3 exited with code 1"}
+SECOND = {**ROUND, "round": 2, "began_unix_ms": BEGAN_MS + 61_000, "ended_unix_ms": 0, "reason": ""}
+EVENTS = "[...document.querySelectorAll('#events li')].map((item) => item.innerText.replaceAll('\\n', ' '))"
+
+
+def see_hang(page):
+    """The node whose rank the others wait for hangs, and the one that waits says so."""
+    ranks = [rank(i, state="waiting", still_ms=41_000) for i in range(4)]
+    ranks[2] = rank(2, state="missing", still_ms=42_000)
+    sentence = "ranks 0-1,3 wait for rank 2"
+    show(page, job(2, ranks, state_word="hangs", rounds=[SECOND], hang={"sentence": sentence, "stacks": []}))
+    badges = "[...document.querySelectorAll('.node .badge')].map((badge) => badge.textContent)"
+    assert page.evaluate(badges) == ["waiting", "hangs"]
+    first = page.evaluate(EVENTS)[0]
+    assert sentence in first, first
+    # In a deadlock nobody is missing, so each node that waits hangs.
+    deadlock = [rank(i, state="waiting") for i in range(4)]
+    show(page, job(2, deadlock, state_word="hangs", hang={"sentence": "all wait", "stacks": []}))
+    assert page.evaluate(badges) == ["hangs", "hangs"]
+    show(page, job(2, [rank(i) for i in range(4)]))
+    assert page.evaluate(badges) == ["running", "running"]
+    assert page.evaluate("document.getElementById('trouble').hidden")
+
+
+def see_events(page):
+    """What has happened, the last event first, by a clock of 24 hours."""
+    lost = {"host": "h3", "group_rank": 2, "first_rank": -1, "workers": 2, "state": "lost", "silent_ms": 30_000, "reason": "connection closed"}
+    status = job(2, [rank(i) for i in range(4)], rounds=[STOPPED, SECOND])
+    show(page, {**status, "nodes": [*status["nodes"], lost]})
+    events = page.evaluate(EVENTS)
+    said = ["node h3 is lost: connection closed", "round 2 begins, 4 ranks on 2 nodes",
+            "round 1 is stopped after 60 s: rank 3 exited with code 1", "round 1 begins", "the job begins"]
+    assert len(events) == len(said) and all(text in event for text, event in zip(said, events)), events
+    times = page.evaluate("[...document.querySelectorAll('time')].map((time) => time.textContent)")
+    assert all(re.fullmatch(r"[A-Z][a-z]{2} \d+ [0-2]\d:[0-5]\d:[0-5]\d|[0-2]\d:[0-5]\d:[0-5]\d", time) for time in times), times
+    since = page.evaluate("document.getElementById('numbers').innerText")
+    assert re.search(r"since (?:[A-Z][a-z]{2} \d+ )?[0-2]\d:[0-5]\d\n", since) and not re.search(r"\d [AP]M", since), since
+    evening = "new Date(2026, 0, 2, 17, 5, 9).getTime()"
+    assert page.evaluate(f"clock({evening}, {evening})") == "17:05:09" and page.evaluate(f"moment({evening}, {evening})") == "17:05"
+
+
+def see_report(page):
+    """How a job has ended, and why."""
+    ended = {"state": "ended", "step": 900, "steps": 1000, "round": 2, "rounds": [STOPPED, {**SECOND, "ended_unix_ms": BEGAN_MS + 599_000}]}
+    ranks = [rank(i) for i in range(4)]
+    report = "(document.getElementById('report').hidden ? '' : document.getElementById('report').innerText)"
+    show(page, job(2, ranks))
+    assert page.evaluate(report) == ""
+    show(page, job(2, ranks, **ended, outcome="finished", state_word="finished"))
+    text = page.evaluate(report)
+    assert "The job has finished" in text and "after 10 min, 2 rounds, 1 restart, step 900 of 1,000" in text, text
+    cause = {"kind": "exception", "sentence": "rank 3 on h2 raised KeyError", "hint": "look at the data", "stack": "step\ttrain.py\t88"}
+    verdict = {"cause": cause, "also": [], "followers": [{"ranks": "0-2", "what": "stopped by ddprun"}], "history": "failed 3 times", "no_restart": ""}
+    show(page, job(2, ranks, **ended, outcome="failed", state_word="failed", verdict=verdict))
+    text = page.evaluate(report)
+    for said in ("The job has ended: failed", "raised KeyError", "look at the data", "train.py:88", "failed 3 times", "ranks 0-2: stopped by ddprun"):
+        assert said in text, text
+    assert "the job ends: failed" in page.evaluate(EVENTS)[0]
+
+
+def see_start(page, url):
+    """Before the first answer the page says that it waits, and is as dark as the system wants it."""
+    silent = page.call("Page.addScriptToEvaluateOnNewDocument", source="EventSource = class extends EventTarget {};")
+    page.look(1000, 800, dark=True)
+    page.open(url)
+    page.wait_for("document.scripts.length && document.getElementById('offline').textContent.includes('Waiting')")
+    assert page.evaluate("document.getElementById('offline').offsetHeight") > 0
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(18, 22, 28)"
+    assert page.evaluate("document.getElementById('job').hidden")
+    page.call("Page.removeScriptToEvaluateOnNewDocument", identifier=silent["identifier"])
 
 
 def see_collectives(page):
@@ -141,32 +230,45 @@ if not browser.find():
 
 url, pid = sys.argv[1], int(sys.argv[2])
 with browser.Browser() as page:
+    see_start(page, url)
     page.look(1000, 800)
     page.open(url)
     page.wait_for("document.querySelectorAll('.rank.running').length === 3")
+    assert page.evaluate("document.getElementById('offline').hidden")
     assert page.evaluate("document.getElementById('state').textContent") == "running"
-    assert page.evaluate("document.getElementById('rounds').children.length") == 1
+    assert page.evaluate("document.querySelectorAll('#timeline div').length") == 1
 
-    # The log of a rank, when it is clicked.
+    # The log of a rank, when it is clicked: the stream that has text, stderr if both have, else as the user wants it.
+    pressed = "document.querySelector('#log [aria-pressed=true]').textContent"
     page.evaluate("document.querySelector('.rank[data-rank=\"2\"]').click()")
-    page.evaluate("document.getElementById('tab-out').click()")
     page.wait_for("document.getElementById('log-text').textContent.includes('rank 2 says its first words')")
+    assert page.evaluate(pressed) == "stdout"
+    page.evaluate("document.querySelector('.rank[data-rank=\"1\"]').click()")
+    page.wait_for("document.getElementById('log-text').textContent.includes('rank 1 complains')")
+    assert page.evaluate(pressed) == "stderr"
+    page.evaluate("[...document.querySelectorAll('#log button')].find((tab) => tab.textContent === 'stdout').click()")
+    page.wait_for("document.getElementById('log-text').textContent.includes('rank 1 says its first words')")
+    assert page.evaluate(pressed) == "stdout"
 
     # A killed worker, and the restart.
     os.kill(pid, signal.SIGKILL)
-    page.wait_for("document.getElementById('rounds').children.length === 2")
+    page.wait_for("document.querySelectorAll('#timeline div').length === 2")
     page.wait_for("document.querySelectorAll('.rank.running').length === 3")
-    rounds = page.evaluate("document.getElementById('rounds').innerText")
-    assert "rank 1 was killed by SIGKILL" in rounds, rounds
+    events = page.evaluate(EVENTS)
+    assert any("rank 1 was killed by SIGKILL" in event for event in events), events
 
     # On a phone nothing is wider than the screen, and the colours follow the system's.
     page.look(360, 640, dark=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(18, 22, 28)"
 
     # Made-up jobs, which are larger or further than this one.
     page.look(1000, 800)
     see_curves(page)
+    see_narrow_table(page)
+    see_hang(page)
+    see_events(page)
+    see_report(page)
     see_many_ranks(page)
     see_collectives(page)
     see_texts_of_others(page)
