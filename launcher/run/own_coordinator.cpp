@@ -8,8 +8,11 @@
 #include "base/clock.hpp"
 #include "base/endpoint.hpp"
 #include "base/log.hpp"
+#include "base/system/whole_file.hpp"
+#include "launcher/record/hidden_secrets.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/open_status_page.hpp"
+#include "launcher/settings/words.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
@@ -24,6 +27,18 @@ void say_where(const LaunchSpec& spec, const RunFacts& run) {
   else
     log::info("coordinator: {} port {}, {}", coordinator.host, coordinator.port,
               run.coordinator_here ? "on this node" : "on another node");
+}
+
+/// This process's command line as its user would type it again (proc_pid_cmdline(5)).
+std::string command_line() {
+  const std::string text = text_if_any("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < text.size(); begin += words.back().size() + 1)
+    words.emplace_back(text.c_str() + begin);
+  words = without_secrets(words);
+  if (words.empty()) return "";
+  words.front() = words.front().substr(words.front().rfind('/') + 1);
+  return shell_words(words);
 }
 
 }  // namespace
@@ -137,6 +152,7 @@ Result<std::string> OwnCoordinator::open_page() {
     return jobs;
   };
   page.log = log_;
+  page.command = command_line();
   auto opened = open_status_page(home_, serving(), *spec_.status_address, spec_.secret.has_value(),
                                  std::move(page));
   if (!opened) return opened.error();

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.hpp"
 #include "live/page/page_source.hpp"
 
 namespace ddprun {
 
 namespace {
+
+constexpr TextLimit kCommand{4096};
 
 void put(std::string& text, std::string_view place, std::string_view content) {
   for (std::size_t at = text.find(place); at != std::string::npos;
@@ -29,13 +32,20 @@ std::string without_comments(std::string_view text) {
   return lines;
 }
 
+std::string as_html(std::string text) {
+  put(text, "&", "&amp;");
+  put(text, "<", "&lt;");
+  return text;
+}
+
 }  // namespace
 
-std::string job_page(const std::string& nonce) {
+std::string job_page(const std::string& nonce, const std::string& command) {
   std::string page{kPageHtml};
   put(page, "NONCE", nonce);
   put(page, "STYLE", without_comments(kPageStyle));
   put(page, "SCRIPT", without_comments(kPageScript));
+  put(page, "COMMAND", as_html(cut(command, kCommand)));
   return page;
 }
 

@@ -7,9 +7,9 @@
 
 namespace ddprun {
 
-/// Returns the document. Its style and script carry `nonce`, without which a browser runs neither:
-/// see page_headers().
-std::string job_page(const std::string& nonce);
+/// Returns the document, which shows that command line ("": none). Its style and script carry
+/// `nonce`, without which a browser runs neither: see page_headers().
+std::string job_page(const std::string& nonce, const std::string& command);
 
 /// Headers for the document: nothing from elsewhere is loaded, nobody may put it into a frame, and
 /// its address, which may have a token in it, is sent to no other site

@@ -148,7 +148,7 @@ asio::awaitable<HttpReply> StatusServer::answer(HttpRequest request) {
   if (request.path == "/") {
     const std::string nonce = fresh_token();
     co_return HttpReply{{.type = "text/html; charset=utf-8",
-                         .body = job_page(nonce),
+                         .body = job_page(nonce, page_.command),
                          .headers = page_headers(nonce)}};
   }
   if (request.path == "/metrics")

@@ -37,6 +37,7 @@ struct StatusPage {
   /// Answers /log. null: there are no logs here.
   std::function<asio::awaitable<HttpReply>(HttpRequest)> log;
   bool one_job = true;             // there is exactly one job
+  std::string command;             // its command line, without secrets; "": nobody knows it
   std::string token;               // "": everybody may see it who may connect
   std::vector<std::string> names;  // this machine's, beside its addresses
 };

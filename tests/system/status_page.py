@@ -237,6 +237,8 @@ with browser.Browser() as page:
     assert page.evaluate("document.getElementById('offline').hidden")
     assert page.evaluate("document.getElementById('state').textContent") == "running"
     assert page.evaluate("document.querySelectorAll('#timeline div').length") == 1
+    command = page.evaluate("document.getElementById('command').innerText")
+    assert command.startswith("ddprun ") and "--rdzv-id job-7" in command and "worker.sh" in command, command
 
     # The log of a rank, when it is clicked: the stream that has text, stderr if both have, else as the user wants it.
     pressed = "document.querySelector('#log [aria-pressed=true]').textContent"
