@@ -212,7 +212,7 @@ void Agent::perform(const AgentAction& action) {
                  asio::bind_cancellation_slot(check_ends_.slot(),
                                               report_failure("looking at this node")));
       },
-      [&](const Tell& a) { link_.send(a.message); },  //
+      [&](const Tell& a) { tell(a.message); },  //
       [&](const Disconnect&) {
         link_.disconnect();
         desk_.lose_coordinator();
@@ -278,6 +278,12 @@ asio::awaitable<void> Agent::sweep(SweepTree order) {
   co_await workers_.sweep(order.in_place, order.at_once);
   link_.close_store();
   step(TreeGone{});
+}
+
+/// A beat tells how busy the machine is, too. Only people who look at the job want to know that.
+void Agent::tell(AgentMessage message) {
+  if (auto* const beat = std::get_if<Beat>(&message)) beat->load = load_.look(Clock::now());
+  link_.send(message);
 }
 
 void Agent::tell_user(const CoordinatorMessage& message) {

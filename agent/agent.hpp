@@ -29,6 +29,7 @@
 #include "agent/workers/worker_plan.hpp"
 #include "agent/workers/worker_set.hpp"
 #include "base/asio.hpp"
+#include "base/machine/load_meter.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -99,6 +100,7 @@ class Agent {
   void perform(const AgentAction& action);
   void watch(const StartRound& round);
   void start_workers(const StartWorkers& order);
+  void tell(AgentMessage message);
   void tell_user(const CoordinatorMessage& message);
 
   asio::any_io_executor executor_;
@@ -113,6 +115,7 @@ class Agent {
   WorkerSet workers_;
   Introspection introspection_;
   std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);
+  LoadWatch load_{LoadMeter{"/"}};
   asio::cancellation_signal check_ends_;
   SignalWatch signals_;
   asio::steady_timer alarm_;  // also cancelled when end_ is set

@@ -33,6 +33,12 @@ struct NvmlMemory {
   NvmlWide total = 0, reserved = 0, free = 0, used = 0;
 };
 
+/// nvmlUtilization_t: how much of the last second or less the GPU has computed, and its memory was
+/// read or written.
+struct NvmlUse {
+  unsigned gpu_percent = 0, memory_percent = 0;
+};
+
 /// nvmlProcessInfo_t
 struct NvmlProcess {
   unsigned pid;
@@ -62,6 +68,7 @@ inline constexpr NvmlFunction<NvmlGpu, unsigned, NvmlPciInfo*> kLinkPeer{
 inline constexpr NvmlFunction<NvmlGpu, unsigned, unsigned*> kLinkPeerType{
     "nvmlDeviceGetNvLinkRemoteDeviceType"};
 inline constexpr NvmlFunction<NvmlGpu, NvmlMemory*> kMemory{"nvmlDeviceGetMemoryInfo_v2"};
+inline constexpr NvmlFunction<NvmlGpu, NvmlUse*> kUse{"nvmlDeviceGetUtilizationRates"};
 inline constexpr NvmlFunction<NvmlGpu, unsigned*, NvmlProcess*> kProcesses{
     "nvmlDeviceGetComputeRunningProcesses_v3"};
 inline constexpr NvmlFunction<NvmlGpu, unsigned*, unsigned*> kEccMode{"nvmlDeviceGetEccMode"};

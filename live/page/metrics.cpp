@@ -43,6 +43,7 @@ std::string labels_of(const JobStatus& job) {
 }
 
 using OfJob = std::function<std::optional<double>(const JobStatus&)>;
+using OfLoad = std::function<std::optional<double>(const NodeLoad&)>;
 using OfRank = std::function<std::optional<double>(const RankStatus&)>;
 
 std::string of_jobs(const std::vector<JobStatus>& jobs, const std::string& name,
@@ -92,6 +93,20 @@ std::string nodes(const std::vector<JobStatus>& jobs) {
   return metric.text();
 }
 
+/// What is known of the machines of nodes. Hosts may have the same name.
+std::string loads(const std::vector<JobStatus>& jobs, const std::string& name,
+                  const std::string& help, const OfLoad& value_of) {
+  Metric metric{name, help};
+  for (const JobStatus& job : jobs)
+    for (std::size_t i = 0; i < job.nodes.size(); ++i) {
+      const NodeStatus& node = job.nodes[i];
+      if (const auto value = node.load ? value_of(*node.load) : std::nullopt)
+        metric.add(fmt::format("{},node=\"{}\",host=\"{}\"", labels_of(job), i, escaped(node.host)),
+                   *value);
+    }
+  return metric.text();
+}
+
 }  // namespace
 
 std::string metrics_text(const std::vector<JobStatus>& jobs) {
@@ -124,6 +139,26 @@ std::string metrics_text(const std::vector<JobStatus>& jobs) {
     return number(s.summary.samples_per_second > 0, s.summary.samples_per_second);
   });
   text += nodes(jobs);
+  const auto load = [&](const char* name, const char* help, const OfLoad& value) {
+    text += loads(jobs, name, help, value);
+  };
+  load("ddprun_node_cpu_ratio", "How much of the node's CPUs is used.", [](const NodeLoad& s) {
+    return number(s.cpu_percent >= 0, static_cast<double>(s.cpu_percent) / 100);
+  });
+  load("ddprun_node_memory_used_bytes", "Memory in use on the node.",
+       [](const NodeLoad& s) { return number(s.memory_used_bytes >= 0, s.memory_used_bytes); });
+  load("ddprun_node_memory_bytes", "Memory that the node has, or its cgroup allows.",
+       [](const NodeLoad& s) { return number(s.memory_bytes >= 0, s.memory_bytes); });
+  load("ddprun_node_gpu_ratio", "How much of the time the node's GPUs compute, as a mean.",
+       [](const NodeLoad& s) {
+         return number(s.gpu_percent >= 0, static_cast<double>(s.gpu_percent) / 100);
+       });
+  load("ddprun_node_gpu_memory_used_bytes", "Memory in use on all GPUs of the node.",
+       [](const NodeLoad& s) {
+         return number(s.gpu_memory_used_bytes >= 0, s.gpu_memory_used_bytes);
+       });
+  load("ddprun_node_gpu_memory_bytes", "Memory that all GPUs of the node have.",
+       [](const NodeLoad& s) { return number(s.gpu_memory_bytes >= 0, s.gpu_memory_bytes); });
   rank("ddprun_rank_step", "The last step that the rank has done.",
        [](const RankStatus& s) { return number(s.step >= 0, s.step); });
   rank("ddprun_rank_collectives", "Collectives that the rank has done in the default group.",

@@ -97,7 +97,7 @@ function ranksBox(ranks) {
 function nodeCard(node, own) {
   const card = make("div"), head = make("div", "node-head");
   head.append(make("b", "", node.host), make("span"));
-  card.append(head, make("div", "soft"), ranksBox(own));
+  card.append(head, make("div", "soft"), ranksBox(own), make("div", "loads"));
   card.dataset.host = node.host;
   return card;
 }
@@ -127,24 +127,46 @@ function stateOf(node) {
   const isHere = isAny("missing") || (isAny("waiting") && !view.ranks.some((rank) => rank.state === "missing"));
   return isHere ? "hangs" : isAny("waiting") ? "waiting" : node.state;
 }
+const inGiB = (bytes) => amount(bytes / 2 ** 30, 3);
+// How busy a node's machine is: [name, percent, text] of what is known.
+function loadsOf({ load }) {
+  const loads = [];
+  const use = (number, thing, percent) => percent >= 0 && loads.push([count(number, thing), percent, percent + " %"]);
+  const memory = (name, used, all) => all > 0 && loads.push([name, (100 * used) / all, inGiB(used) + " / " + inGiB(all) + " GiB"]);
+  if (!load) return loads;
+  use(load.cpus, "CPU", load.cpu_percent);
+  memory("memory", load.memory_used_bytes, load.memory_bytes);
+  use(load.gpus, "GPU", load.gpu_percent);
+  memory("GPU memory", load.gpu_memory_used_bytes, load.gpu_memory_bytes);
+  return loads;
+}
+function loadParts([name, percent, text]) {
+  const bar = make("div", "bar"), full = make("div", name === "memory" && percent >= 95 ? "full" : "");
+  full.style.width = Math.min(100, percent) + "%";
+  bar.append(full);
+  return [make("span", "soft", name), bar, make("span", "", text)];
+}
+
 const lossOf = (node) => duration(node.silent_ms / 1000) + " ago: " + node.reason;
 function paintNodes(nodes) {
   const [hosts, odd] = map.children;
   const lost = nodes.filter((node) => node.state === "lost");
   if (!map.classList.contains("many")) {
     nodes.forEach((node, i) => {
-      const card = map.children[i], [head, why] = card.children, state = stateOf(node);
+      const card = map.children[i], [head, why, , loads] = card.children, state = stateOf(node);
       card.className = "node " + state;
       card.dataset.state = state;
       head.lastChild.className = "badge " + state;
       head.lastChild.textContent = state;
+      loads.replaceChildren(...loadsOf(node).flatMap(loadParts));
       why.textContent = lost.includes(node) ? lossOf(node) : "";
     });
     return;
   }
   nodes.forEach((node, i) => {
+    const loads = loadsOf(node).map(([name, , text]) => name + " " + text);
     hosts.children[i].className = "host " + stateOf(node);
-    hosts.children[i].title = node.host + ": " + stateOf(node);
+    hosts.children[i].title = [node.host + ": " + stateOf(node), ...loads].join(", ");
   });
   odd.replaceChildren(...lost.slice(0, 6).map((node) => make("div", "", node.host + " was lost " + lossOf(node))),
     lost.length > 6 ? "and " + count(lost.length - 6, "more lost node") : "");

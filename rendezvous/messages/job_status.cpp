@@ -98,7 +98,8 @@ template <> inline constexpr auto kFields<NodeStatus> = table(
     field<&NodeStatus::first_rank>("first_rank"),
     field<&NodeStatus::workers>("workers"),
     field<&NodeStatus::silent_ms>("silent_ms"),
-    text<&NodeStatus::reason>("reason", kStatusReason));
+    text<&NodeStatus::reason>("reason", kStatusReason),
+    field<&NodeStatus::load>("load"));
 template <> inline constexpr auto kFields<RankStatus> = table(
     field<&RankStatus::rank>("rank"), field<&RankStatus::state>("state"),
     field<&RankStatus::step>("step"), field<&RankStatus::steps>("steps"),

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/node_load.hpp"
 #include "base/result.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
@@ -91,6 +92,7 @@ struct NodeStatus {
   /// kLost: why; else why it takes part only while others are too few, that it is a spare that
   /// votes, or "".
   std::string reason;
+  std::optional<NodeLoad> load = {};  // nullopt: it is not known now
   bool operator==(const NodeStatus&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json/json_fields.hpp"
+#include "base/node_load.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/in_place_messages.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
@@ -13,6 +14,16 @@
 #include "rendezvous/messages/voter_state.hpp"
 
 namespace ddprun::fields {
+
+// clang-format off
+template <> inline constexpr auto kFields<NodeLoad> = table(
+    field<&NodeLoad::cpus>("cpus"), field<&NodeLoad::cpu_percent>("cpu_percent"),
+    field<&NodeLoad::memory_used_bytes>("memory_used_bytes"),
+    field<&NodeLoad::memory_bytes>("memory_bytes"), field<&NodeLoad::gpus>("gpus"),
+    field<&NodeLoad::gpu_percent>("gpu_percent"),
+    field<&NodeLoad::gpu_memory_used_bytes>("gpu_memory_used_bytes"),
+    field<&NodeLoad::gpu_memory_bytes>("gpu_memory_bytes"));
+// clang-format on
 
 // The tables of the times of a job, to write or read them as JSON.
 

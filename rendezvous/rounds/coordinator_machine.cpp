@@ -315,16 +315,15 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
 // --- what they say ---
 
 void CoordinatorMachine::answer(Node& node, const Beat& beat) {
+  observers_.heard(node.id(), beat);
   lead(VoterBeat{node.id(), beat});
   Beat answer = leadership_->answer(now_);
   answer.echo_us = beat.clock_us;
-  if (rounds_.state() == Rounds::State::kGathering) {
-    Waiting waiting = rounds_.waiting(now_);
-    waiting.echo_us = answer.echo_us;
-    waiting.lease_ms = answer.lease_ms;
-    return out_.send(node.peer(), waiting);
-  }
-  out_.send(node.peer(), answer);
+  if (rounds_.state() != Rounds::State::kGathering) return out_.send(node.peer(), answer);
+  Waiting waiting = rounds_.waiting(now_);
+  waiting.echo_us = answer.echo_us;
+  waiting.lease_ms = answer.lease_ms;
+  out_.send(node.peer(), waiting);
 }
 
 void CoordinatorMachine::failed(Node& node, const WorkerFailed& report) {
@@ -457,7 +456,8 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
                    .now_unix_ms = now_unix_ms};
   if (over) status.outcome = job_.verdict->outcome;
   status.summary.restarts_in_ms = rounds_.waiting(now).pause_ms;
-  tell_nodes(status, members_.nodes(), rounds_.runs(), leadership_->extra_voter(), now);
+  tell_nodes(status, members_.nodes(), observers_.loads(), rounds_.runs(),
+             leadership_->extra_voter(), now);
   observers_.chronicle().tell(status, now);
   if (over || rounds_.state() != Rounds::State::kGathering)
     tell_ranks(status, rounds_.state() == Rounds::State::kStopping);

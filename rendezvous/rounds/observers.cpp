@@ -34,10 +34,18 @@ void Observers::came(const Node& node) {
   if (!node.join.witness) chronicle_.came(node.join.host);
 }
 
+void Observers::heard(const NodeId& node, const Beat& beat) {
+  if (beat.load)
+    loads_[node] = *beat.load;
+  else
+    loads_.erase(node);
+}
+
 void Observers::lost(const Node& node, const std::string& reason, bool shown, bool round_runs,
                      TimePoint now) {
   watch_.forget(node.id());
   dump_.forget(node.id());
+  loads_.erase(node.id());
   if (!shown || node.phase() == Roster::Phase::kContending || node.join.witness) return;
   NodeStatus status = status_of(node, round_runs, now);
   status.reason = reason;

@@ -3,6 +3,7 @@
 // past. Pure. Rounds and CoordinatorMachine tell them what happens.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "rendezvous/rounds/coordinator_events.hpp"
@@ -23,10 +24,13 @@ class Observers {
   const RoundWatch& watch() const { return watch_; }
   RoundWatch& watch() { return watch_; }
   const JobChronicle& chronicle() const { return chronicle_; }
+  const std::map<NodeId, NodeLoad>& loads() const { return loads_; }
 
   // --- nodes ---
 
   void came(const Roster::Node& node);
+  /// A node tells how busy its machine is.
+  void heard(const NodeId& node, const Beat& beat);
   /// The node is gone. Reports of the job show it as missing, unless the job is over.
   void lost(const Roster::Node& node, const std::string& reason, bool shown, bool round_runs,
             TimePoint now);
@@ -78,6 +82,7 @@ class Observers {
   RoundDump dump_;
   RestartClock times_;
   JobChronicle chronicle_;
+  std::map<NodeId, NodeLoad> loads_;  // nodes that are there
 };
 
 /// Milliseconds that a peer has told, which may be any number.

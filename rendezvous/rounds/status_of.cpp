@@ -89,8 +89,8 @@ std::string reason_of(const EndJob& end) {
   return "rank " + std::to_string(end.failure->rank) + " " + describe(end.failure->status);
 }
 
-void tell_nodes(JobStatus& status, const Roster& nodes, bool round_runs, const NodeId& extra_voter,
-                TimePoint now) {
+void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, NodeLoad>& loads,
+                bool round_runs, const NodeId& extra_voter, TimePoint now) {
   nodes.for_each([&](const Roster::Node& node) {
     const bool votes = node.id() == extra_voter;
     if (node.join.witness) {
@@ -98,6 +98,8 @@ void tell_nodes(JobStatus& status, const Roster& nodes, bool round_runs, const N
       return;
     }
     status.nodes.push_back(status_of(node, round_runs, now));
+    if (const auto load = loads.find(node.id()); load != loads.end())
+      status.nodes.back().load = load->second;
     if (std::string& remark = status.nodes.back().reason; votes && remark.empty())
       remark = "it votes beside the nodes of the round";
   });

@@ -1,6 +1,7 @@
 // The state of a job, as a coordinator reports it to viewers. Pure; nothing here decides anything.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "rendezvous/messages/job_status.hpp"
@@ -16,10 +17,10 @@ JobStatus::State state_of(Rounds::State state);
 
 NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now);
 
-/// Adds the nodes by group rank, then those that have none yet; and the host of the witness that
-/// votes, "" for none.
-void tell_nodes(JobStatus& status, const Roster& nodes, bool round_runs, const NodeId& extra_voter,
-                TimePoint now);
+/// Adds the nodes by group rank, with their loads, then those that have none yet; and the host of
+/// the witness that votes, "" for none.
+void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, NodeLoad>& loads,
+                bool round_runs, const NodeId& extra_voter, TimePoint now);
 
 /// Adds the ranks of the nodes that are there. A node has ranks when it is in the round that runs
 /// or stops. Those of a lost one are others' in the next round, unless that one is still

@@ -178,6 +178,21 @@ def see_events(page):
     assert page.evaluate(f"clock({evening}, {evening})") == "17:05:09" and page.evaluate(f"moment({evening}, {evening})") == "17:05"
 
 
+def see_loads(page):
+    """How busy the machine of a node is; of another one nothing is known."""
+    gib = 2**30
+    load = {"cpus": 64, "cpu_percent": 43, "memory_used_bytes": 120 * gib, "memory_bytes": 1000 * gib,
+            "gpus": 8, "gpu_percent": 97, "gpu_memory_used_bytes": 610 * gib, "gpu_memory_bytes": 640 * gib}
+    status = job(2, [rank(i) for i in range(4)])
+    status["nodes"][0]["load"] = load
+    show(page, status)
+    texts = page.evaluate("[...document.querySelectorAll('.loads')].map((loads) => loads.innerText.split('\\n').filter(Boolean))")
+    assert texts == [["64 CPUs", "43 %", "memory", "120 / 1,000 GiB", "8 GPUs", "97 %", "GPU memory", "610 / 640 GiB"], []], texts
+    status["nodes"][0]["load"] = {**load, "gpus": -1, "gpu_percent": -1, "gpu_memory_used_bytes": -1, "gpu_memory_bytes": -1}
+    show(page, status)
+    assert "GPU" not in page.evaluate("document.querySelector('.loads').innerText")
+
+
 def see_report(page):
     """How a job has ended, and why."""
     ended = {"state": "ended", "step": 900, "steps": 1000, "round": 2, "rounds": [STOPPED, {**SECOND, "ended_unix_ms": BEGAN_MS + 599_000}]}
@@ -239,6 +254,7 @@ with browser.Browser() as page:
     assert page.evaluate("document.querySelectorAll('#timeline div').length") == 1
     command = page.evaluate("document.getElementById('command').innerText")
     assert command.startswith("ddprun ") and "--rdzv-id job-7" in command and "worker.sh" in command, command
+    page.wait_for("/\\d CPUs?\\s+\\d+ %\\s+memory\\s+[\\d.,]+ . [\\d.,]+ GiB/.test(document.querySelector('.loads').innerText)")
 
     # The log of a rank, when it is clicked: the stream that has text, stderr if both have, else as the user wants it.
     pressed = "document.querySelector('#log [aria-pressed=true]').textContent"
@@ -270,6 +286,7 @@ with browser.Browser() as page:
     see_narrow_table(page)
     see_hang(page)
     see_events(page)
+    see_loads(page)
     see_report(page)
     see_many_ranks(page)
     see_collectives(page)

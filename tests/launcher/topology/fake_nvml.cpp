@@ -105,6 +105,11 @@ int nvmlDeviceGetMemoryInfo_v2(void*, Memory* memory) {
   memory->used = 1'000'000;
   return kSuccess;
 }
+int nvmlDeviceGetUtilizationRates(void* gpu, unsigned* percents) {
+  percents[0] = is_ill(gpu) ? 0 : 100;
+  percents[1] = 0;
+  return kSuccess;
+}
 int nvmlDeviceGetComputeRunningProcesses_v3(void* gpu, unsigned* count, Process* processes) {
   if (*count == 0) return kInvalidArgument;
   *count = is_ill(gpu) ? 1 : 0;

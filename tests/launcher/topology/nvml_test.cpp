@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/machine/load_meter.hpp"
 #include "launcher/topology/machine.hpp"
 #include "tests/support/catch.hpp"
 
@@ -48,6 +49,16 @@ TEST_CASE_METHOD(FakeNvml, "a driver that fails, hangs or crashes costs a senten
   const auto hung = asked(50ms);
   REQUIRE_FALSE(hung.has_value());
   CHECK(hung.error().kind == Error::Kind::kTimeout);
+}
+
+TEST_CASE_METHOD(FakeNvml, "the driver tells how busy the GPUs are, or nothing of them is known") {
+  const NodeLoad load = LoadMeter{"/", DDPRUN_FAKE_NVML}.measure();
+  CHECK(load.gpus == 4);
+  CHECK(load.gpu_percent == 75);
+  CHECK(load.gpu_memory_used_bytes == 4'000'000);
+  CHECK(load.gpu_memory_bytes == 320'000'000'000);
+  be("fail");
+  CHECK(LoadMeter{"/", DDPRUN_FAKE_NVML}.measure().gpus == -1);
 }
 
 TEST_CASE("a machine without NVIDIA's driver has no NVML") {

@@ -38,6 +38,19 @@ TEST_CASE("a job that hangs is distinguished from one that does not") {
   CHECK_THAT(metrics_text({job}), contains("\nddprun_hanging{job_id=\"r\\\"1\"} 1\n"));
 }
 
+TEST_CASE("the load of a node's machine has samples as far as it is known") {
+  JobStatus job = training();
+  job.nodes.front().load = NodeLoad{.cpu_percent = 43, .memory_bytes = 1'000};
+  job.nodes.push_back({.host = "h2"});
+  const std::string text = metrics_text({job});
+  CHECK_THAT(text,
+             contains("ddprun_node_cpu_ratio{job_id=\"r\\\"1\",node=\"0\",host=\"h1\"} 0.43\n"));
+  CHECK_THAT(text,
+             contains("ddprun_node_memory_bytes{job_id=\"r\\\"1\",node=\"0\",host=\"h1\"} 1000\n"));
+  CHECK(text.find("ddprun_node_gpu") == std::string::npos);
+  CHECK(text.find("ddprun_node_memory_used") == std::string::npos);
+}
+
 TEST_CASE("what a job does not know has no sample, and no help either") {
   const std::string text = metrics_text({JobStatus{.run_id = "r"}});
   CHECK(text.find("ddprun_loss") == std::string::npos);

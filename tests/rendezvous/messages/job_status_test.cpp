@@ -61,7 +61,8 @@ TEST_CASE("a status is read as it was written") {
                               .group_rank = 1,
                               .first_rank = 4,
                               .workers = 4,
-                              .reason = "closed"}},
+                              .reason = "closed",
+                              .load = NodeLoad{.cpus = 64, .memory_used_bytes = 7}}},
                    .ranks = {at_step(0, 7)},
                    .rounds = {{.round = 3, .nodes = 2, .reason = "x", .in_place = true}},
                    .history = {{.unix_ms = 5, .step = 7}},
@@ -79,6 +80,14 @@ TEST_CASE("what a later release has added to a status is passed over") {
   REQUIRE(read.has_value());
   CHECK(read->run_id == "a");
   CHECK(read->ranks.at(0).step == 7);
+}
+
+TEST_CASE("where the load of a node is not known, as of an earlier release, it is left out") {
+  const std::string text = to_json(JobStatus{.run_id = "a", .nodes = {{.host = "h1"}}});
+  CHECK(text.find("load") == std::string::npos);
+  const auto read = parse_job_status(text);
+  REQUIRE(read.has_value());
+  CHECK_FALSE(read->nodes.at(0).load.has_value());
 }
 
 TEST_CASE("what is no status is an error with a sentence") {

@@ -196,7 +196,7 @@ TEST_CASE("a line that is no message is an error that says what is wrong with it
 // The first message of each kind that a node may send, with every field that it can have.
 std::vector<AgentMessage> messages_of_agents() {
   return {Join{.run_id = "job", .node = "n1", .host = "h1"},
-          Beat{},
+          Beat{.load = NodeLoad{}},
           Identify{},
           WorkerFailed{3, kFailure},
           WorkersFinished{3},
@@ -271,8 +271,8 @@ bool is_optional(const json& message, const json::json_pointer& field) {
   const std::string path = field.to_string();
   if (path.starts_with("/times/") && path.ends_with("_ms")) return true;
   if (path == "/failure") return message["type"] == "end_job";
-  return path == "/end/failure" || path.ends_with("/awaits_step") ||
-         path.ends_with("/lost_steps") || path.ends_with("/changes") || path == "/spare_votes";
+  if (path.ends_with("/changes") || path == "/spare_votes" || path == "/load") return true;
+  return path == "/end/failure" || path.ends_with("/awaits_step") || path.ends_with("/lost_steps");
 }
 
 // Values that do not fit the field, which is called `name` and has `good` in a message that does.

@@ -43,6 +43,25 @@ TEST_CASE_METHOD(StatusFixture, "a round that runs has its nodes in the order of
   CHECK(running.rounds[0].world_size == 3);
 }
 
+TEST_CASE_METHOD(StatusFixture, "a node's load is what its last beat has told") {
+  job({.nodes_min = 1, .nodes_max = 1});
+  joins("a");
+  CHECK_FALSE(status().nodes.front().load.has_value());
+  says("a", Beat{.load = NodeLoad{.cpu_percent = 43}});
+  CHECK(status().nodes.front().load == NodeLoad{.cpu_percent = 43});
+  says("a", Beat{});
+  CHECK_FALSE(status().nodes.front().load.has_value());
+}
+
+TEST_CASE_METHOD(StatusFixture, "a node that was lost has no load") {
+  job({.nodes_min = 1, .nodes_max = 2});
+  joins("a");
+  joins("b");
+  for (const char* node : {"a", "b"}) says(node, Beat{.load = NodeLoad{.cpu_percent = 43}});
+  is_lost("b");
+  for (const NodeStatus& node : status().nodes) CHECK(node.load.has_value() == (node.host == "a"));
+}
+
 TEST_CASE_METHOD(StatusFixture, "a job that recovers says why, and what it has cost") {
   job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 1});
   joins("a");
