@@ -253,11 +253,17 @@ const curves = [new Curve("loss", true), new Curve("speed", false)];
 byId("curves").append(...curves.map((curve) => curve.part));
 new ResizeObserver(() => curves.forEach((curve) => curve.draw())).observe(byId("curves"));
 
+// The job is as far as its slowest rank that has told a step, so at the beginning of a round it may seem to go back.
+// Points that are ahead of later ones of their round are left out.
+function onlyForth(points) {
+  let later = null;
+  return points.reverse().filter((p) => (later?.round === p.round && p.step > later.step ? false : (later = p))).reverse();
+}
 // Samples per second, or steps per second of a job that tells no samples.
 function showCurves(status) {
   const { rounds, began_unix_ms: began } = status;
-  const points = status.history.map((p) => ({ ms: p.unix_ms, step: p.step, from: p,
-    round: rounds.findLast((round) => round.began_unix_ms <= p.unix_ms)?.round ?? 0 }));
+  const points = onlyForth(status.history.map((p) => ({ ms: p.unix_ms, step: p.step, from: p,
+    round: rounds.findLast((round) => round.began_unix_ms <= p.unix_ms)?.round ?? 0 })));
   const losses = points.filter((p) => p.from.has_loss).map((p) => ({ ...p, value: p.from.loss ?? NaN }));
   let speeds = points.map((p) => ({ ...p, value: p.from.samples_per_second })).filter((p) => p.value > 0);
   const hasSamples = speeds.length > 0;

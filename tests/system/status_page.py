@@ -58,6 +58,7 @@ def see_curves(page):
                "ended_unix_ms": 0, "reason": "", "in_place": False} for i in range(3)]
     history = [{"unix_ms": BEGAN_MS + 10_000 * i, "step": 100 * i, "has_loss": True, "samples_per_second": 50,
                 "loss": 1e6 if i == 0 else 2.5 / (1 + i * 9 / 59)} for i in range(60)]
+    history.insert(1, {**history[1], "unix_ms": BEGAN_MS + 5_000, "step": 150})  # ahead of the next one
     show(page, job(1, [rank(0, step=5900)], step=5900, left_s=900, rounds=rounds, history=history))
     texts = "[...document.querySelectorAll('%s')].map((element) => element.textContent)"
 
@@ -68,6 +69,9 @@ def see_curves(page):
     assert "1 point outside" in page.evaluate("document.getElementById('loss-note').textContent")
     assert page.evaluate("document.querySelectorAll('#loss polyline').length") == 3  # one line for each round
     assert page.evaluate("document.querySelectorAll('#loss .round').length") == 2
+    first = page.evaluate("document.querySelector('#loss polyline').getAttribute('points')")
+    across = [float(point.split(",")[0]) for point in first.split()]
+    assert len(across) == 20 and across == sorted(across), across
 
     # The values at the pointer, and those that the keys go to.
     tip = point_at_end_of_loss(page)
