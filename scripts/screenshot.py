@@ -14,14 +14,15 @@ if not browser.find():
 while not (url := re.search(r"http://\S+", words.read_text())):
     time.sleep(0.1)
 with browser.Browser() as page:
-    page.look(1000, 1000)
+    page.look(1000, 1110)
     page.open(url[0])
     page.wait_for("document.querySelectorAll('#timeline div').length === 2")
     page.wait_for("[...document.querySelectorAll('#loss polyline')]"
                   ".map((line) => line.getAttribute('points')).join(' ').split(' ').length > 24")
     page.wait_for("document.querySelectorAll('.rank.running').length >= 7")
+    page.wait_for("document.querySelector('.rank.slow')")
     page.screenshot(folder / "status-light.png")
-    page.look(1000, 1000, dark=True)
+    page.look(1000, 1110, dark=True)
     page.screenshot(folder / "status-dark.png")
     page.look(390, 844)
     page.screenshot(folder / "status-phone.png")
