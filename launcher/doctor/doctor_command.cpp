@@ -11,15 +11,14 @@
 #include "base/process/process_facts.hpp"
 #include "base/system/fresh_names.hpp"
 #include "base/system/own_process.hpp"
-#include "launcher/doctor/checks.hpp"
-#include "launcher/doctor/chosen_hosts.hpp"
-#include "launcher/doctor/compare_nodes.hpp"
+#include "launcher/doctor/ask/chosen_hosts.hpp"
+#include "launcher/doctor/ask/examine_hosts.hpp"
+#include "launcher/doctor/ask/examine_node.hpp"
+#include "launcher/doctor/check/checks.hpp"
+#include "launcher/doctor/check/fitness.hpp"
 #include "launcher/doctor/doctor_report.hpp"
-#include "launcher/doctor/examine_hosts.hpp"
-#include "launcher/doctor/examine_node.hpp"
-#include "launcher/doctor/fitness.hpp"
-#include "launcher/doctor/gather.hpp"
-#include "launcher/doctor/reading_json.hpp"
+#include "launcher/doctor/read/gather.hpp"
+#include "launcher/doctor/read/reading.hpp"
 #include "launcher/options/command_options.hpp"
 #include "launcher/run/node_fitness.hpp"
 #include "launcher/run/terminal.hpp"
@@ -39,14 +38,6 @@ struct FitnessQuestion {
   std::vector<std::string> folders;
 };
 
-bool is_descendant_of(pid_t pid, pid_t ancestor) {
-  while (pid > 1 && pid != ancestor) {
-    const auto facts = read_process(pid);
-    pid = facts ? facts->parent : 0;
-  }
-  return pid == ancestor;
-}
-
 JobGpus gpus_of_job(const NodeReading& reading, const FitnessQuestion& question,
                     const EnvironmentLookup& environment) {
   JobGpus job{.workers_live = question.workers_live};
@@ -60,7 +51,7 @@ JobGpus gpus_of_job(const NodeReading& reading, const FitnessQuestion& question,
     job.indices.resize(static_cast<std::size_t>(question.workers));
   for (const GpuReading& gpu : gpus)
     for (const GpuProcess& process : gpu.processes)
-      if (is_descendant_of(static_cast<pid_t>(process.pid), question.agent))
+      if (std::ranges::count(read_lineage(static_cast<pid_t>(process.pid)), question.agent) > 0)
         job.pids.insert(process.pid);
   return job;
 }
@@ -107,18 +98,13 @@ struct Diagnosis {
   std::optional<Measurements> measured;
 };
 
-void add_findings(Findings&& more, Findings& findings) {
-  findings.insert(findings.end(), std::make_move_iterator(more.begin()),
-                  std::make_move_iterator(more.end()));
-}
-
 Diagnosis examine_this_node(const DoctorOptions& options, const Surroundings& surroundings) {
   NodeReading reading = read_this_node(options.wish, surroundings);
   Findings findings = check_node(reading, true);
   std::optional<Measurements> measured;
   if (options.bench) {
     measured.emplace().nodes.push_back(measure_until_sure(reading));
-    add_findings(check_measurements(*measured), findings);
+    append(check_measurements(*measured), findings);
   }
   return {{reading.node}, {std::move(reading)}, std::move(findings), std::move(measured)};
 }
@@ -141,13 +127,13 @@ Diagnosis examine_all(const ChosenHosts& chosen, const DoctorOptions& options,
                                             examine_as_here(options, surroundings), options.bench);
   Diagnosis diagnosis;
   for (const Host& host : chosen.hosts) diagnosis.nodes.push_back(host.label());
-  add_findings(std::move(examined.unreached), diagnosis.findings);
+  append(std::move(examined.unreached), diagnosis.findings);
   for (const NodeReading& reading : examined.readings)
-    add_findings(check_node(reading, chosen.hosts.size() == 1), diagnosis.findings);
-  add_findings(compare_nodes(examined.readings), diagnosis.findings);
-  add_findings(check_links(examined.readings), diagnosis.findings);
-  add_findings(check_peer_names(examined.readings), diagnosis.findings);
-  if (examined.measured) add_findings(check_measurements(*examined.measured), diagnosis.findings);
+    append(check_node(reading, chosen.hosts.size() == 1), diagnosis.findings);
+  append(compare_nodes(examined.readings), diagnosis.findings);
+  append(check_links(examined.readings), diagnosis.findings);
+  append(check_peer_names(examined.readings), diagnosis.findings);
+  if (examined.measured) append(check_measurements(*examined.measured), diagnosis.findings);
   diagnosis.measured = std::move(examined.measured);
   if (std::ranges::count(diagnosis.findings, kAllNodes, &Finding::node) > 0)
     diagnosis.nodes.emplace_back(kAllNodes);

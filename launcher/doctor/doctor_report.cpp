@@ -11,10 +11,10 @@
 #include "base/number_text.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
-#include "launcher/doctor/bench/measurements_json.hpp"
-#include "launcher/doctor/compare_nodes.hpp"
-#include "launcher/doctor/finding.hpp"
-#include "launcher/doctor/reading_json.hpp"
+#include "launcher/doctor/bench/measurements.hpp"
+#include "launcher/doctor/check/checks.hpp"
+#include "launcher/doctor/check/finding.hpp"
+#include "launcher/doctor/read/reading.hpp"
 
 namespace ddprun {
 

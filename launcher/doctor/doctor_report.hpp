@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "launcher/doctor/bench/measurements.hpp"
-#include "launcher/doctor/finding.hpp"
-#include "launcher/doctor/reading.hpp"
+#include "launcher/doctor/check/finding.hpp"
+#include "launcher/doctor/read/reading.hpp"
 
 namespace ddprun {
 

@@ -145,9 +145,12 @@ class HostsRun {
   }
 
   SshLink::Listener listener(int host) {
-    return {[this, host](FromHost message) { hear(host, std::move(message)); },
-            [this, host](const std::string& what) {
-              step(HostBabbles{host, what});
+    return {[this, host, reader = HostReader{}, babbled = false](std::string_view bytes) mutable {
+              if (babbled) return;
+              auto messages = reader.feed(bytes);
+              babbled = !messages;
+              if (babbled) return step(HostBabbles{host, messages.error().message});
+              for (FromHost& message : *messages) hear(host, std::move(message));
             },
             [this, host](ExitStatus status, std::vector<std::string> words) {
               log::info("ssh to {} {}", job_.rules.hosts[host].label(), describe(status));

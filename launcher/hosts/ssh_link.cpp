@@ -114,18 +114,8 @@ SshLink::ReadResult SshLink::read_some(asio::posix::stream_descriptor& source) {
   if (&source == &words_)
     last_words_.append(bytes);
   else
-    hear(bytes);
+    listener_.heard(bytes);
   return ReadResult::kData;
-}
-
-void SshLink::hear(std::string_view bytes) {
-  if (babbled_) return;
-  auto messages = reader_.feed(bytes);
-  if (!messages) {
-    babbled_ = true;
-    return listener_.babbles(messages.error().message);
-  }
-  for (FromHost& message : *messages) listener_.said(std::move(message));
 }
 
 void SshLink::drain(asio::posix::stream_descriptor& source) {

@@ -1,4 +1,4 @@
-// SshLink is one ssh process and the conversation with the agent at its other end.
+// SshLink is one process that leads to a host, as ssh, and the conversation with what runs there.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -7,11 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/output/output_tail.hpp"
 #include "base/process/child_process.hpp"
-#include "launcher/hosts/host_messages.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 
@@ -20,8 +21,7 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   /// Functions that are called for what happens at the other end. `room` resolves when more output
   /// may be read.
   struct Listener {
-    std::function<void(FromHost)> said;
-    std::function<void(std::string)> babbles;
+    std::function<void(std::string_view)> heard;                     // bytes of its standard output
     std::function<void(ExitStatus, std::vector<std::string>)> gone;  // called last, and once
     std::function<asio::awaitable<void>()> room;
   };
@@ -42,6 +42,9 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   /// Queues a line. Lines leave in their order.
   void send(std::string_view line);
 
+  /// Lets the other end know that nothing more comes.
+  void end_input() { to_.close(); }
+
   /// Ends the ssh process at once.
   void kill();
 
@@ -58,7 +61,6 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   asio::awaitable<void> wait_for_end();
   ReadResult read_some(asio::posix::stream_descriptor& source);
   void drain(asio::posix::stream_descriptor& source);
-  void hear(std::string_view bytes);
 
   Listener listener_;
   ChildStreams ssh_ends_;
@@ -66,11 +68,9 @@ class SshLink : public std::enable_shared_from_this<SshLink> {
   asio::posix::stream_descriptor from_;
   asio::posix::stream_descriptor words_;  // standard error of ssh and of the login
   std::optional<ChildProcess> process_;
-  HostReader reader_;
   OutputTail last_words_;
   std::string queue_;
   bool writing_ = false;
-  bool babbled_ = false;
 };
 
 }  // namespace ddprun

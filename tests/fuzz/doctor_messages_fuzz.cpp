@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/doctor/doctor_messages.hpp"
+#include "launcher/doctor/ask/doctor_messages.hpp"
 #include "tests/fuzz/require.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -4,10 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "launcher/doctor/checks.hpp"
-#include "launcher/doctor/compare_nodes.hpp"
+#include "launcher/doctor/check/checks.hpp"
 #include "launcher/doctor/doctor_report.hpp"
-#include "launcher/doctor/reading_json.hpp"
+#include "launcher/doctor/read/reading.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace {

@@ -1,6 +1,8 @@
 #include "launcher/doctor/bench/measure_node.hpp"
 
+#include <sched.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -8,19 +10,22 @@
 #include <chrono>
 #include <cstddef>
 #include <ctime>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/machine/sysfs_files.hpp"
 #include "base/process/asked_child.hpp"
-#include "launcher/doctor/bench/cpu_threads.hpp"
-#include "launcher/doctor/bench/measurements_json.hpp"
-#include "launcher/doctor/bench/ms_since.hpp"
+#include "launcher/doctor/bench/measurements.hpp"
+#include "launcher/doctor/bench/times.hpp"
 #include "launcher/doctor/bench/work.hpp"
 
 namespace ddprun {
@@ -28,6 +33,52 @@ namespace ddprun {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// A CPU that has just been switched off is none to stay on; the thread then runs anywhere.
+void stay_on_cpu(int cpu) {
+  const int bits = cpu + 1;
+  cpu_set_t* const set = CPU_ALLOC(bits);
+  if (set == nullptr) return;
+  const std::size_t size = CPU_ALLOC_SIZE(bits);
+  CPU_ZERO_S(size, set);
+  CPU_SET_S(static_cast<std::size_t>(cpu), size, set);
+  ::sched_setaffinity(0, size, set);
+  CPU_FREE(set);
+}
+
+/// Threads that stay on one CPU each.
+class CpuThreads {
+ public:
+  /// Starts a thread that does `work` on that CPU. When the system has no thread left, the process
+  /// ends: the other threads may wait for this one for ever. So the process has to be one that was
+  /// made for these threads, and its parent sees that it has ended.
+  void start(int cpu, std::function<void()> work) {
+    try {
+      threads_.emplace_back([cpu, work = std::move(work)] {
+        stay_on_cpu(cpu);
+        work();
+      });
+    } catch (const std::system_error&) {
+      ::_exit(1);
+    }
+  }
+
+  void join() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::vector<std::thread> threads_;
+};
+
+/// `count` entries of `cpus`, evenly from all of them.
+std::vector<int> some_of(const std::vector<int>& cpus, std::size_t count) {
+  std::vector<int> some;
+  for (std::size_t i = 0; i < count; ++i) some.push_back(cpus[i * cpus.size() / count]);
+  return some;
+}
+
+// --- CPUs ---
 
 /// One try takes about 0.1 s, so it is longer than the period in which a cgroup grants its quota.
 constexpr int kProducts = 300;
@@ -63,7 +114,7 @@ CpuSpeed best_try(int cpu) {
   return best;
 }
 
-void measure_batch(const std::vector<int>& cpus, std::vector<CpuSpeed>& speeds) {
+void measure_batch(std::span<const int> cpus, std::vector<CpuSpeed>& speeds) {
   std::vector<CpuSpeed> found(cpus.size());
   std::barrier all_there{static_cast<std::ptrdiff_t>(cpus.size())};
   CpuThreads threads;
@@ -76,24 +127,18 @@ void measure_batch(const std::vector<int>& cpus, std::vector<CpuSpeed>& speeds) 
   speeds.insert(speeds.end(), found.begin(), found.end());
 }
 
-}  // namespace
-
+/// Measures the CPUs, `together` at the same time, as many as the cgroup lets run. With a long list
+/// some of its CPUs are left out, evenly.
 std::vector<CpuSpeed> measure_cpus(const std::vector<int>& cpus, int together) {
   const auto batch = static_cast<std::size_t>(std::max(together, 1));
-  const std::size_t count = std::min(cpus.size(), batch * kBatchesMax);
+  const std::vector<int> some = some_of(cpus, std::min(cpus.size(), batch * kBatchesMax));
   std::vector<CpuSpeed> speeds;
-  for (std::size_t begin = 0; begin < count; begin += batch) {
-    std::vector<int> members;
-    for (std::size_t i = begin; i < std::min(begin + batch, count); ++i)
-      members.push_back(cpus[i * cpus.size() / count]);
-    measure_batch(members, speeds);
-  }
+  for (std::size_t begin = 0; begin < some.size(); begin += batch)
+    measure_batch(std::span{some}.subspan(begin, std::min(batch, some.size() - begin)), speeds);
   return speeds;
 }
 
-namespace {
-
-using namespace std::chrono_literals;
+// --- memory ---
 
 constexpr int kTeamThreadsMax = 8;  // more do not get much more out of the memory of a node
 constexpr int kPassesMax = 8;
@@ -108,13 +153,6 @@ struct Team {
   std::vector<int> cpus;
   std::int64_t bytes = 0;  // in the arrays of all threads
 };
-
-/// `count` entries of `cpus`, evenly from all of them.
-std::vector<int> some_of(const std::vector<int>& cpus, std::size_t count) {
-  std::vector<int> some;
-  for (std::size_t i = 0; i < count; ++i) some.push_back(cpus[i * cpus.size() / count]);
-  return some;
-}
 
 /// All teams have arrays of one size, so that their figures can be compared.
 std::vector<Team> teams_of(const std::vector<Cpu>& cpus, int threads_max, std::int64_t free_bytes) {
@@ -215,8 +253,9 @@ std::size_t count_for_thread(const Team& team) {
   return static_cast<std::size_t>(team.bytes) / team.cpus.size() / kArrays / sizeof(double);
 }
 
-}  // namespace
-
+/// Measures all NUMA nodes of `cpus` together, with at most `threads_max` threads and about an
+/// eighth of the `free_bytes`. Returns nothing when too little is free for arrays that no cache
+/// holds.
 std::vector<MemorySpeed> measure_memory(const std::vector<Cpu>& cpus, int threads_max,
                                         std::int64_t free_bytes) {
   const std::vector<Team> teams = teams_of(cpus, threads_max, free_bytes);
@@ -238,9 +277,7 @@ std::vector<MemorySpeed> measure_memory(const std::vector<Cpu>& cpus, int thread
   return speeds;
 }
 
-namespace {
-
-using namespace std::chrono_literals;
+// --- both ---
 
 constexpr auto kNodeTimeout = 20s;
 

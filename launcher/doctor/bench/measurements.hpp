@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/result.hpp"
 
 namespace ddprun {
 
@@ -61,5 +65,23 @@ struct Measurements {
 /// gives way to a figure.
 NodeSpeeds better_of(NodeSpeeds first, const NodeSpeeds& second);
 LinkSpeed better_of(LinkSpeed first, const LinkSpeed& second);
+
+// Measurements as JSON, in both directions.
+
+nlohmann::json to_json(const NodeSpeeds& speeds);
+nlohmann::json to_json(const LinkSpeed& speed);
+nlohmann::json to_json(const Measurements& measurements);
+
+/// Reads what to_json() has made. These throw fields::Unfit.
+NodeSpeeds node_speeds_of(const nlohmann::json& from);
+LinkSpeed link_speed_of(const nlohmann::json& from);
+
+/// One line without a newline, for other processes of this node.
+std::string to_line(const NodeSpeeds& speeds);
+std::string to_line(const LinkSpeed& speed);
+
+/// Reads such a line. Errors: kInvalid.
+Result<NodeSpeeds> parse_node_speeds(std::string_view text);
+Result<LinkSpeed> parse_link_speed(std::string_view text);
 
 }  // namespace ddprun

@@ -1,7 +1,6 @@
 #include <random>
 
-#include "launcher/doctor/checks.hpp"
-#include "launcher/doctor/compare_nodes.hpp"
+#include "launcher/doctor/check/checks.hpp"
 #include "tests/launcher/doctor/readings_fixture.hpp"
 
 namespace ddprun {

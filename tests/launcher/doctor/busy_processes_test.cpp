@@ -1,4 +1,4 @@
-#include "launcher/doctor/busy_processes.hpp"
+#include "launcher/doctor/read/busy_processes.hpp"
 
 #include "tests/support/catch.hpp"
 

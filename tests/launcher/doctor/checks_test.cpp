@@ -1,4 +1,4 @@
-#include "launcher/doctor/checks.hpp"
+#include "launcher/doctor/check/checks.hpp"
 
 #include <cerrno>
 

@@ -1,4 +1,4 @@
-#include "launcher/doctor/chosen_hosts.hpp"
+#include "launcher/doctor/ask/chosen_hosts.hpp"
 
 #include <map>
 

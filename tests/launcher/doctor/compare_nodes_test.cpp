@@ -1,5 +1,4 @@
-#include "launcher/doctor/compare_nodes.hpp"
-
+#include "launcher/doctor/check/checks.hpp"
 #include "tests/launcher/doctor/readings_fixture.hpp"
 
 namespace ddprun {

@@ -1,4 +1,4 @@
-#include "launcher/doctor/doctor_messages.hpp"
+#include "launcher/doctor/ask/doctor_messages.hpp"
 
 #include "tests/launcher/doctor/readings_fixture.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/doctor/compare_nodes.hpp"
+#include "launcher/doctor/check/checks.hpp"
 #include "tests/launcher/doctor/readings_fixture.hpp"
 
 namespace ddprun {

@@ -1,5 +1,5 @@
 // Whether a node is fit for the next round, by recorded readings.
-#include "launcher/doctor/fitness.hpp"
+#include "launcher/doctor/check/fitness.hpp"
 
 #include "tests/launcher/doctor/readings_fixture.hpp"
 

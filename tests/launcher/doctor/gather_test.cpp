@@ -10,10 +10,11 @@
 #include <string>
 
 #include "base/process/asked_child.hpp"
-#include "launcher/doctor/folder_probe.hpp"
-#include "launcher/doctor/kernel_files.hpp"
-#include "launcher/doctor/link_probe.hpp"
-#include "launcher/doctor/name_probe.hpp"
+#include "launcher/doctor/ask/links.hpp"
+#include "launcher/doctor/ask/peers.hpp"
+#include "launcher/doctor/read/folder_probe.hpp"
+#include "launcher/doctor/read/kernel_files.hpp"
+#include "launcher/doctor/read/name_probe.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "launcher/doctor/host_talks.hpp"
+#include "launcher/doctor/ask/host_talks.hpp"
 
 #include <sys/resource.h>
 

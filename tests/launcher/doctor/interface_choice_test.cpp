@@ -1,5 +1,5 @@
-#include "launcher/doctor/interface_choice.hpp"
-
+#include "launcher/doctor/ask/doctor_messages.hpp"
+#include "launcher/doctor/read/addresses.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -1,7 +1,6 @@
-#include "launcher/doctor/reading_json.hpp"
-
 #include <nlohmann/json.hpp>
 
+#include "launcher/doctor/read/reading.hpp"
 #include "tests/launcher/doctor/readings_fixture.hpp"
 
 namespace ddprun {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/doctor/checks.hpp"
-#include "launcher/doctor/reading_json.hpp"
+#include "launcher/doctor/check/checks.hpp"
+#include "launcher/doctor/read/reading.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -1,5 +1,4 @@
-#include "launcher/doctor/bench/link_ends.hpp"
-#include "launcher/doctor/bench/measure_link.hpp"
+#include "launcher/doctor/ask/links.hpp"
 #include "launcher/doctor/bench/measure_node.hpp"
 #include "launcher/doctor/bench/work.hpp"
 #include "tests/support/catch.hpp"

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/doctor/bench/measurements_json.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {

@@ -1,4 +1,4 @@
-#include "launcher/doctor/bench/schedule.hpp"
+#include "launcher/doctor/ask/schedule.hpp"
 
 #include <map>
 #include <set>
