@@ -69,7 +69,7 @@ class Agent {
   /// Whether this node tells the user what concerns the whole job.
   bool tells_job() const { return news_.tells_job(); }
 
-  /// What the coordinator has told, for the report of the job.
+  /// What the coordinator has sent, for the report of the job.
   JobRecord& record() { return record_; }
   /// Asks the coordinator how the job is; see JobDesk.
   asio::awaitable<Result<JobStatus>> status(std::chrono::milliseconds timeout) {

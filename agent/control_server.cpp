@@ -51,7 +51,7 @@ class LogFollower {
   LogFollower(Agent& agent, int rank, bool err, std::size_t tail_bytes)
       : agent_{agent}, rank_{rank}, err_{err}, tail_bytes_{tail_bytes} {}
 
-  /// Returns what is new; nullopt: the log's folder does not answer by then. Nobody calls it again
+  /// Returns what is new; nullopt: the log's folder does not answer by then. It is not called again
   /// after that.
   asio::awaitable<std::optional<std::string>> next(TimePoint deadline) {
     auto output = agent_.output_of(rank_, err_);

@@ -137,7 +137,7 @@ Join CoordinatorLink::join(const ReachCoordinator& wish, const Channel& channel)
           .unfit = wish.unfit};
 }
 
-/// Which of the job's places is tried; 0: the first one, or one that somebody has told of.
+/// Which of the job's places is tried; 0: the first one, or one that another node named.
 int CoordinatorLink::place_number() const {
   const auto& places = spec_.meeting.places;
   const auto found = std::ranges::find(places, place_);

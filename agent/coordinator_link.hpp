@@ -50,7 +50,7 @@ class CoordinatorLink {
   /// has no successors.
   bool colocated() const { return colocated_; }
 
-  /// Where there is no connection, nobody hears it.
+  /// Without a connection it is dropped.
   void send(const AgentMessage& message);
 
   /// Closes the connection. Reports nothing more of it.
@@ -90,7 +90,7 @@ class CoordinatorLink {
   std::uint16_t own_port_ = 0;
   Endpoint place_;                         // where the coordinator is, or is looked for
   bool colocated_ = false;                 // it is in this process
-  std::shared_ptr<const TlsContext> tls_;  // null: the job has no secret, or nobody has connected
+  std::shared_ptr<const TlsContext> tls_;  // null: there is no secret, or no connection yet
   std::shared_ptr<Channel> channel_;       // null: not connected
   std::shared_ptr<TunnelEntrance>
       tunnel_;              // null: workers go to the coordinator's store themselves

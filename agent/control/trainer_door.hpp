@@ -33,11 +33,11 @@ class TrainerDoor {
   /// Where a worker posts: this and "/" and its local rank. Only when it is open.
   std::string url() const;
 
-  /// What the worker has told in this round; nullptr: nothing.
+  /// What the worker has reported in this round; nullptr: nothing.
   const TrainerStatus* told(int local_rank) const;
   /// Adds that to a look at the worker.
   void add_reported(int local_rank, WorkerLook& look) const;
-  /// Another round begins, whose workers have told nothing.
+  /// Another round begins, whose workers have reported nothing.
   void forget() { told_.clear(); }
 
   void close();

@@ -27,7 +27,7 @@ class WorkerDoor {
  public:
   using Heard = std::function<void(const WorkerSaid&)>;
 
-  /// For at most `workers` workers. Until open() nobody can say anything.
+  /// For at most `workers` workers. Until open() no worker can connect.
   WorkerDoor(const asio::any_io_executor& executor, int workers);
   ~WorkerDoor() { close(); }
   WorkerDoor(const WorkerDoor&) = delete;
@@ -70,8 +70,8 @@ class WorkerDoor {
   std::chrono::milliseconds patience_{};
   Heard heard_;
   std::map<int, std::shared_ptr<Line>> lines_;  // by local rank: the last one that said hello
-  std::map<int, std::string> entrances_;  // by local rank: what was said when nobody was there
-  std::size_t open_ = 0;                  // connections
+  std::map<int, std::string> entrances_;        // by local rank: what waits for a worker's hello
+  std::size_t open_ = 0;                        // connections
 };
 
 }  // namespace ddprun

@@ -35,7 +35,7 @@ struct RoundOutcome {
   /// global ranks that ended after a request to stop, and the files with their output
   std::map<int, std::string> stopped;
   std::vector<WorkerEnd> ends;  // ends of all workers, by this machine's clock
-  std::int64_t step = -1;       // the greatest one that a worker has told; -1: none
+  std::int64_t step = -1;       // the greatest one that a worker reported; -1: none
 };
 
 }  // namespace ddprun

@@ -89,7 +89,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         const bool has_leader = !agent_.contact->voting_until();
         if (has_leader && !agent_.end && !agent_.held_end) workers_.prepare(m.place, now);
       },
-      [](const Identity&) {},                                         // nobody has asked
+      [](const Identity&) {},                                         // not asked for
       [](const HangFound&) {}, [](const HangOver&) {},                // shown to the user
       [](const VerdictFound&) {},                                     // the agent has taken it
       [](const Restarted&) {},                                        // as above
@@ -242,7 +242,7 @@ void AgentMachine::request_stop(int signal, TimePoint now) {
 /// The whole job has to end, so that it can go on later: the coordinator tells all nodes.
 void AgentMachine::announce_end(int signal, TimePoint now) {
   const std::string reason = signal_name(signal) + " announces the end of this run";
-  if (!agent_.contact && !search_.finds_successor())  // nobody is there to end it together with
+  if (!agent_.contact && !search_.finds_successor())  // no other node ends with it
     return exit_with(
         {AgentEnd::Why::kJobEnded, {EndJob::Outcome::kPreempted, 0, reason, {}}, 0, ""}, SIGTERM,
         now);
@@ -363,7 +363,7 @@ void AgentMachine::check_silence(TimePoint now) {
   if (!silence || now < *silence) return;
   if (agent_.contact->voting_until()) return finish(search_.give_up_candidate(now), now);
   if (!lease_ends(agent_, workers_) && now - *silence > agent_.rules.heartbeat_timeout / 2)
-    // This process slept itself (Ctrl-Z, a frozen machine), and heard nobody.
+    // This process itself slept (Ctrl-Z, a frozen machine), and read no message.
     return agent_.contact->heard(now);
   agent_.act(Disconnect{});
   lose(Loss::kSilent, "silent for " + seconds_text(agent_.rules.heartbeat_timeout), now);

@@ -16,10 +16,10 @@ namespace ddprun {
 struct AgentState {
   AgentRules rules;
   Follower follower;
-  JobCounters counters;               // the most that coordinators have told of the job
+  JobCounters counters;               // the most that coordinators have sent of the job
   std::optional<Contact> contact;     // with the coordinator; nullopt: there is no connection
   bool keeps_workers = false;         // as Joined has it
-  std::vector<Successor> successors;  // as the coordinator of the last round has told
+  std::vector<Successor> successors;  // as the coordinator of the last round sent them
   std::string extra_voter;            // "the witness", "a spare", as it votes in the last round
   bool may_stay = false;              // the round's workers, where the coordinator is lost
   std::string unfit;                  // as Fitness', by the last look at this node

@@ -209,7 +209,7 @@ CoordinatorSearch::End CoordinatorSearch::meet(milliseconds patience_with_refusa
   return {};
 }
 
-/// It knows nobody yet who could tell where the coordinator is.
+/// It knows no node yet that could name the coordinator.
 CoordinatorSearch::End CoordinatorSearch::look_around(TimePoint now) {
   aim_ = Aim::kLookAround;
   std::vector<std::string> places = agent_.rules.places;
@@ -227,8 +227,8 @@ CoordinatorSearch::End CoordinatorSearch::try_next(TimePoint now) {
   return {};
 }
 
-/// One place after the other, with a pause after the last one. Where somebody has told of the
-/// coordinator, that comes first.
+/// One place after the other, with a pause after the last one. If another node has named the
+/// coordinator's place, it comes first.
 CoordinatorSearch::End CoordinatorSearch::try_next_place(TimePoint now) {
   const bool gone = turns_->all_refuse() && met_;
   const auto patience = gone ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
@@ -284,7 +284,7 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
   return {};
 }
 
-/// Where somebody has told of the coordinator, that place comes first.
+/// A place that another node named as the coordinator's comes first.
 CoordinatorSearch::End CoordinatorSearch::succeed(TimePoint now) {
   aim_ = Aim::kSucceed;
   turns_.emplace(std::vector<std::string>{}, now);

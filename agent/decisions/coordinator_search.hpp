@@ -5,7 +5,7 @@
 // When the coordinator is lost, the workers are stopped, and then SuccessorSearch says where to ask
 // for its successor. docs/internals/succession.md.
 //
-// Functions that may find that there is nobody left to go to return how the agent ends; nullopt: it
+// Functions that may find no place left to try return how the agent ends; nullopt: it
 // goes on.
 #pragma once
 
@@ -68,7 +68,7 @@ class CoordinatorSearch {
   End begin(TimePoint now) { return meet(agent_.rules.join_timeout, now); }
   /// A connection was made, to that place in place of the one that was wished, if it has a name.
   void connected(const std::string& place, std::optional<TimePoint> asked, TimePoint now);
-  /// Nobody has answered.
+  /// No place has answered.
   End unreachable(const CoordinatorUnreachable& event, TimePoint now);
   /// The connection has ended.
   End lost(Loss loss, const std::string& reason, TimePoint now);

@@ -80,7 +80,7 @@ class StayingWorkers {
   struct Worker {
     State state = State::kGone;
     bool has_seat = true;                      // in the round
-    std::optional<std::int64_t> held_at = {};  // the step that it has told since it was asked
+    std::optional<std::int64_t> held_at = {};  // the step that it reported since it was asked
     bool resizes = true;                       // it can do with more or fewer workers than before
     int world_size = 0;  // the number of workers in its last round; 0: it had none
   };

@@ -10,7 +10,7 @@ using Why = AgentEnd::Why;
 
 namespace {
 
-/// Nobody of that many voters, of which one may be no node of the round, was elected within that
+/// None of that many voters, of which one may be no node of the round, was elected within that
 /// time.
 AgentEnd in_vain(int voters, const std::string& extra_voter, milliseconds patience) {
   const std::string time = "for " + std::to_string(patience.count() / 1000) + " s nobody had ";
@@ -69,7 +69,7 @@ SuccessorSearch::Next AmongNodes::next(Turns& turns, milliseconds pause, TimePoi
 }
 
 /// The registry knows where the coordinator is, so there is one attempt for all the time. A place
-/// that somebody has told of is tried before.
+/// that another node named is tried before.
 class InRegistry final : public SuccessorSearch {
  public:
   explicit InRegistry(const AgentState& agent) : agent_{agent} {}

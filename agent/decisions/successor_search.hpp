@@ -26,7 +26,7 @@ struct Attempt {
 
 class SuccessorSearch {
  public:
-  /// Where to look next, or how the agent ends because nobody was found in time.
+  /// Where to look next, or how the agent ends because no leader was found in time.
   using Next = std::variant<Attempt, AgentEnd>;
 
   SuccessorSearch() = default;

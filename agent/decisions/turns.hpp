@@ -47,7 +47,7 @@ class Turns {
   /// The note that the user gets now and then when it takes long; it is given up after `patience`.
   std::optional<std::string> note(std::chrono::milliseconds patience, TimePoint now);
 
-  /// Somebody has told of a coordinator of that epoch. Returns whether nobody has told of as late
+  /// A node has named a coordinator of that epoch. Returns whether none has named as late
   /// a one in this turn: two whose news are old might send a node to and fro.
   bool hear(std::int64_t epoch);
 

@@ -12,7 +12,7 @@
 //
 //     running --leave--> stopping --all gone or parked--> sweeping --> parked --start--> running
 //
-// Where nobody is lost they are asked to hold first, so that all leave behind the same step:
+// If no worker is lost, they hold first, so that all leave after the same step:
 //
 //     running --hold--> stopping: all hold --leave_after--> all gone or parked, as above
 //
@@ -80,8 +80,8 @@ class WorkerRound {
   /// Workers that can stay are only asked to leave the round, but those of these local ranks: they
   /// would not hear it. Where some cannot stay, all are stopped.
   void leave(const RankList& hung, TimePoint now);
-  /// Nobody is lost: workers that can stay are asked to count no further step until LeaveAfter says
-  /// how far to go. Where that fails, they leave at once.
+  /// No worker is lost: those that can stay are asked to count no further step until LeaveAfter
+  /// says how far to go. Where that fails, they leave at once.
   void hold(TimePoint now);
   /// Workers may end by themselves once they have written it, with whatever code.
   void stop_after_checkpoint(std::chrono::milliseconds time, TimePoint now);
@@ -125,13 +125,13 @@ class WorkerRound {
 
 /// What the workers were asked last; nullopt: nothing.
 std::optional<Asked> asked(const WorkerRound& round);
-/// Workers are alive, and nobody has told them to end.
+/// Workers are alive, and were not asked to end.
 bool goes_on(const WorkerRound& round);
 /// Its workers hold, or go on to the step behind which they leave.
 bool holds(const WorkerRound& round);
 
 /// When the lease of the workers ends; nullopt: they may live as long as the connection. With a
-/// `ddprun server`, which nobody follows, the lease is theirs alone.
+/// `ddprun server`, which has no successor, the lease is theirs alone.
 std::optional<TimePoint> lease_ends(const AgentState& agent, const WorkerRound& round);
 /// Whether they outlive a connection that has ended, as long as their lease.
 bool may_outlive_connection(const AgentState& agent, const WorkerRound& round, TimePoint now);

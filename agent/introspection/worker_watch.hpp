@@ -21,7 +21,7 @@ struct WorkerLook {
   std::chrono::milliseconds cpu{0};     // that its processes have used so far
   std::chrono::milliseconds wanted{0};  // that its main thread has used or waited for
   std::chrono::milliseconds asked{0};   // that this look may have cost it
-  // What all looks have found, as far as the worker has told it:
+  // What all looks have found, as far as the worker shows it:
   std::optional<std::int64_t> step;
   std::int64_t first_step = -1;  // the round's; -1: it has not told
   TimePoint first_at;            // when that was done
@@ -56,7 +56,7 @@ class WorkerWatch {
  public:
   WorkerWatch(int rank, LookIntervals intervals) : intervals_{intervals} { told_.rank = rank; }
   /// The worker has stayed from the round before, where `before` was all(): what was seen of it
-  /// there is no progress of this round, and it waits for nobody there any more.
+  /// there is no progress of this round, and its waits there are over.
   WorkerWatch(int rank, LookIntervals intervals, RankProgress before)
       : WorkerWatch{rank, intervals} {
     told_.stayed = true;
@@ -69,7 +69,7 @@ class WorkerWatch {
   int rank() const { return told_.rank; }
 
   /// All that was seen of the worker, in this round and in those before. `step` is the last one
-  /// that it has told by now, where it has told any.
+  /// that it has reported by now, if any.
   RankProgress all(std::optional<std::int64_t> step) const;
 
   /// Returns what to report when the worker has ended with code 0.

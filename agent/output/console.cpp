@@ -265,7 +265,7 @@ bool Console::write_some() {
     } else if (errno == EAGAIN && pollable_) {
       break;
     } else if (errno != EINTR) {
-      // Nobody reads any more, or the disk is full: workers must not stop because of it.
+      // The reader has closed the pipe, or the disk is full: workers must not stop because of it.
       reader_gone_ = true;
       written = queue_.size();
     }

@@ -73,7 +73,7 @@ class Folder {
   /// A worker has said a line.
   Lines say(int rank, SaidLine line, TimePoint now);
 
-  /// A worker has ended: nobody waits for it any more.
+  /// A worker has ended: no line waits for it any more.
   Lines ended(int rank, TimePoint now);
 
   /// Returns what is due at `now`.

@@ -58,7 +58,7 @@ class LogPump : public std::enable_shared_from_this<LogPump> {
   bool is_shown() const { return plan_.shown; }
   bool has_file() const { return !plan_.file.empty(); }
 
-  /// Drains and closes: nobody has the worker's end any more, or nobody shall be heard any more.
+  /// Drains and closes: no process has the worker's end any more, or none shall be heard.
   void close();
 
   /// Call it when ddprun's own terminal has changed its size: the worker's terminal follows.

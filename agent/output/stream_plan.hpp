@@ -23,7 +23,7 @@ struct StreamPlan {
 
   bool has_files() const { return !file.empty() || !filters.empty(); }
 
-  /// Nobody has to look at the bytes: the worker writes to the file, or to nowhere, by itself.
+  /// ddprun need not see the bytes: the worker writes to the file, or to nowhere, by itself.
   bool direct() const { return !shown && !terminal && !stamped && rotation.bytes_max == 0; }
 };
 

@@ -14,7 +14,7 @@ namespace ddprun {
 
 namespace {
 
-/// The size that programs assume where nobody has told them. No size at all makes some of them
+/// The size that programs assume if they cannot find it out. No size at all makes some of them
 /// divide by zero.
 constexpr winsize kUsualSize{.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
 

@@ -15,7 +15,7 @@ class WriteBacklog {
   /// When so much waits, nothing more should be read from workers; see is_full().
   static constexpr std::size_t kBytesMax = 4 * 1024 * 1024;
   /// What comes anyway is taken up to this: the pipes of workers that end at the same time are
-  /// full, and nobody waits for a folder that hangs.
+  /// full, and no worker waits for a folder that hangs.
   static constexpr std::size_t kBytesTaken = 16 * kBytesMax;
   /// A folder that has answered nothing for this long hangs. A disk with much to do is silent for
   /// seconds.
@@ -33,7 +33,7 @@ class WriteBacklog {
   /// That many have been.
   void written(std::size_t bytes, TimePoint now);
 
-  /// Whether who has more to write should wait, until half of it is written. Nobody waits for a
+  /// Whether a writer of more should wait, until half of it is written. None waits for a
   /// folder that hangs.
   bool is_full() const { return !hangs_ && full_; }
 

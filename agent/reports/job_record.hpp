@@ -61,7 +61,7 @@ class JobRecord {
   std::vector<PastHang> past_hangs_;
   std::function<void()> hang_changed_ = [] {};
   std::function<void()> started_ = [] {};
-  bool may_ask_nccl_ = false;  // rank 0 is here, and nobody has asked in this round
+  bool may_ask_nccl_ = false;  // rank 0 is here, and was not asked in this round
 };
 
 }  // namespace ddprun

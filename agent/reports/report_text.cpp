@@ -82,7 +82,7 @@ constexpr std::size_t kRecordLinesMax = 3;
 constexpr std::size_t kFollowersShown = 4;
 constexpr std::size_t kPlacesShown = 3;
 
-/// faulthandler adds the names of all modules that are loaded, which nobody reads.
+/// faulthandler adds the names of all loaded modules, which say nothing about the failure.
 bool says_something(const std::string& line) {
   return line.find_first_not_of(" \t\r") != std::string::npos &&
          line.find("Extension modules: ") == std::string::npos;

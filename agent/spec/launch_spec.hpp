@@ -1,4 +1,4 @@
-// LaunchSpec: all that a run needs, validated. The launcher makes it, and nobody changes it
+// LaunchSpec: all that a run needs, validated. The launcher makes it, and it never changes
 // afterwards: what turns out only when the run begins is in RunFacts beside it.
 #pragma once
 
@@ -143,7 +143,7 @@ struct LaunchSpec {
   Pty pty = Pty::kAsOurs;
 
   Preemption preemption;
-  std::string report_file;  // gets the report of the job's end as JSON; "": nobody wants it
+  std::string report_file;  // gets the report of the job's end as JSON; "": none is written
   std::vector<int> stop_signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT};  // those that ddprun obeys
 };
 

@@ -27,7 +27,7 @@ constexpr int kReadsAtOnce = 16;
 constexpr std::size_t kReadBytes = 4096;
 constexpr std::chrono::seconds kDiskTimeout{2};
 
-/// Whether a pipe of this user is there that nobody reads.
+/// Whether a pipe of this user is there that no process reads.
 bool is_abandoned_pipe(const std::string& path) {
   struct stat facts {};
   if (lstat(path.c_str(), &facts) != 0) return false;

@@ -80,7 +80,7 @@ bool kill_marked(const std::string& mark) {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   dup2(pipe, STDIN_FILENO);
-  close_files_from(STDIN_FILENO + 1);  // nobody shall wait for the end of our output
+  close_files_from(STDIN_FILENO + 1);  // or readers of our output would wait for this process
   char dismissed = 0;
   ssize_t n = 0;
   do n = read(STDIN_FILENO, &dismissed, 1);

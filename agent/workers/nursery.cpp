@@ -42,7 +42,7 @@ Error refused_by_system(const std::string& what) {
   return {Error::Kind::kUnavailable, "cannot make " + what + ": " + std::strerror(errno)};
 }
 
-/// A file that nobody else has, with the nursery's program. Errors: kUnavailable.
+/// A file of this process alone, with the nursery's program. Errors: kUnavailable.
 Result<Descriptor> program_file() {
   Descriptor file{memory_file("ddprun-nursery", MFD_CLOEXEC)};
   const auto length = static_cast<ssize_t>(kNurserySource.size());
@@ -52,7 +52,7 @@ Result<Descriptor> program_file() {
   return refused_by_system("a file in memory");
 }
 
-/// What the workers of one start wait at: nothing of a start that nobody wants ever runs.
+/// What the workers of one start wait at: nothing of a start that is given up ever runs.
 struct Gate {
   Descriptor way_through;
   Descriptor opener;
@@ -140,7 +140,7 @@ asio::awaitable<void> Nursery::listen(std::shared_ptr<Process> process) {
   }
 }
 
-/// Hears what the process has said and nobody has heard. False when no more is to be expected.
+/// Reads what the process has said since. False when no more is to be expected.
 bool Nursery::hear_all(const std::shared_ptr<Process>& process) {
   std::string packet(kPacketBytesMax, '\0');
   while (process == process_) {

@@ -72,7 +72,7 @@ class Nursery {
   bool given_up_ = false;
   NurseryTurns turns_;
   asio::steady_timer changed_;  // cancelled when one of the above changes
-  asio::steady_timer turn_;  // cancelled when it may be somebody else's; of many, so nobody sets it
+  asio::steady_timer turn_;     // cancelled when the next start may begin; never set, as many wait
 };
 
 }  // namespace ddprun

@@ -50,13 +50,13 @@ std::string encode_order(const Command& worker, const OrderPlace& place, const C
 // NurseryTurns: which of several starts of workers has the fork server for itself, which of the
 // server's answers are for that start, and what becomes of the processes that it has forked.
 //
-// An answer may come late, twice, or when nobody wants the start any more. Nothing of one start is
+// An answer may come late, twice, or when the start was given up. Nothing of one start is
 // ever taken for another's, or two rounds would train at once.
 
 /// What becomes of what the fork server has forked for a start.
 enum class ForkedFate {
   kTaken,        // they are the workers
-  kKilled,       // nobody wants them any more
+  kKilled,       // the start was given up
   kStartedAnew,  // killed, too: some were not delivered, so all start the ordinary way
 };
 

@@ -19,7 +19,7 @@ inline constexpr std::size_t kErrorFileBytesMax = 1024 * 1024;
 /// record that is too long to be read is an error whose message says so.
 std::optional<RecordedError> read_error_file(const std::filesystem::path& path);
 
-/// Removes what another worker has left under this name, so that nobody takes it for the record of
+/// Removes what another worker has left under this name, so that it is not taken for the record of
 /// one that starts now.
 void remove_error_file(const std::filesystem::path& path);
 

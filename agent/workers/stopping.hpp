@@ -21,7 +21,7 @@ bool tell_to_end(const ChildProcess& worker, int signal);
 
 /// Sends the signal that asks for a checkpoint to the worker. Where that one has no handler for it,
 /// as a shell or `conda run` around the program, the processes below it get it that have one, and
-/// nothing below those. Returns whether somebody has one: else nobody gets the signal, for it would
+/// nothing below those. Returns whether one has: else no process gets the signal, for it would
 /// only kill.
 bool ask_for_checkpoint(const ChildProcess& worker, int signal);
 

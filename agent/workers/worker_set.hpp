@@ -154,7 +154,7 @@ class WorkerSet {
   void begin_round(const StartRound& round);
   void make_folded_output();
   Result<NewWorker> open_output(int local_rank) const;
-  /// Starts processes, and gives up as soon as nobody wants them.
+  /// Starts processes, and gives up as soon as they are not wanted.
   using Spawning = std::function<asio::awaitable<std::vector<Result<ChildProcess>>>(
       std::function<bool()> unwanted)>;
   asio::awaitable<void> start_later(std::vector<NewWorker> fresh, Spawning spawn);
