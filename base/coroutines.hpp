@@ -1,4 +1,4 @@
-// Coroutines: started with nobody who waits for them, and raced with one another.
+// Coroutines: started without a caller that waits, and raced with one another.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -15,7 +15,7 @@
 
 namespace ddprun {
 
-// Starts coroutines that nobody waits for, and lets no exception of theirs be swallowed.
+// Starts coroutines whose end the caller does not await. None of their exceptions is swallowed.
 //
 // co_spawn() is a template that takes seconds to compile; here it is compiled once.
 

@@ -111,7 +111,7 @@ class NvmlLibrary {
     return called == nullptr ? kFunctionNotFound : called(arguments...);
   }
 
-  /// Calls a function. Returns whether it has told something.
+  /// Calls a function. Returns whether the driver answered.
   template <typename... Parameters, typename... Arguments>
   bool ask(const NvmlFunction<Parameters...>& function, Arguments... arguments) const {
     return call(function, arguments...) == kSuccess;

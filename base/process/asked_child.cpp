@@ -128,7 +128,7 @@ void AskedChild::kill() const {
   ::kill(-pid_, SIGKILL);  // its group, where it has one
 }
 
-/// A process that hangs in the kernel dies when the kernel lets go of it, and nobody waits for
+/// A process that hangs in the kernel dies when the kernel lets go of it. We do not wait for
 /// that.
 AskedChild::~AskedChild() {
   if (pid_ <= 0) return;

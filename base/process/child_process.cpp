@@ -204,7 +204,7 @@ Started start(const NewChild& child) {
   return started;
 }
 
-/// Kills one that nobody wants. It is reaped as orphans are, for a dead disk may keep it.
+/// Kills one that is not wanted. It is reaped as orphans are, for a dead disk may keep it.
 void put_down(const Started& started) {
   if (started.error_number != 0 || started.pidfd < 0) return;
   kill(-started.pid, SIGKILL);

@@ -59,7 +59,7 @@ class ChildProcess {
 
   pid_t pid() const { return pid_; }
 
-  /// Whether the process has ended, although nobody may have noticed it yet.
+  /// Whether the process has ended, even if wait() has not returned yet.
   bool has_ended() const;
 
   /// Resolves when the process has ended.

@@ -1,4 +1,4 @@
-// Makes names that nobody else has, and names that nobody can guess.
+// Makes names that are unique, and names that cannot be guessed.
 #pragma once
 
 #include <string>

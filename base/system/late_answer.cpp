@@ -15,7 +15,7 @@ namespace {
 /// The thread has it, too, and may live longer than the event loop.
 struct Waiter {
   std::mutex mutex;
-  std::optional<asio::any_io_executor> home;  // nullopt: nobody waits any more
+  std::optional<asio::any_io_executor> home;  // nullopt: the caller waits no more
   asio::steady_timer* news = nullptr;         // used in the event loop alone
   bool done = false;
 

@@ -18,13 +18,13 @@ inline constexpr std::string_view kIsItThere = "is its disk or its server there?
 /// A caller waits this long for such an answer before the user gets to know it.
 inline constexpr std::chrono::seconds kTellSilenceAfter{5};
 
-/// Runs `work` in a thread that takes no signals. Nobody waits for its end, neither does the
+/// Runs `work` in a thread that takes no signals. No caller waits for its end, nor does the
 /// process that it is in: so all that it touches has to belong to `work`. Errors: kUnavailable,
 /// where the user's limit of processes allows no more (RLIMIT_NPROC).
 Result<void> start_left_behind(std::function<void()> work);
 
 /// LeftBehindQueue: a thread that does one thing after the other, each of which may wait for ever,
-/// as for a folder whose disk or server is gone. Nobody waits for it, neither does the end of the
+/// as for a folder whose disk or server is gone. Nothing waits for it, not even the end of the
 /// process.
 class LeftBehindQueue {
  public:

@@ -121,7 +121,7 @@ Result<uid_t> PeerUsers::user_of(const tcp::socket& connection) {
   // Where no socket has both ends the kernel names one that listens at the near end.
   if (answer.idiag_state == TCP_LISTEN || answer.id.idiag_dport != htons(ours.port()))
     return not_held();
-  // A socket that its process has closed belongs to nobody any more, and shows as one of root's.
+  // A socket that its process has closed has no owner any more, and shows as one of root's.
   if (answer.idiag_inode == 0) return not_held();
   return answer.idiag_uid;
 }

@@ -16,7 +16,7 @@ namespace ddprun {
 ///
 /// TCP on loopback has no owner that the other side could see, but the kernel knows both ends. It
 /// is asked for the peer's socket over NETLINK_SOCK_DIAG, as ss(8) does (sock_diag(7)). The kernel
-/// answers within the call that asks, so nobody waits.
+/// answers within the call that asks, so the caller does not wait.
 class PeerUsers {
  public:
   PeerUsers() = default;

@@ -30,7 +30,7 @@ bool is_no_file(const std::filesystem::path& path) {
          !std::filesystem::is_directory(status);
 }
 
-/// A pipe that nobody reads is refused instead of being waited for.
+/// A pipe without a reader is refused instead of being waited for.
 Result<void> write_to(const std::filesystem::path& path, std::string_view text) {
   const Descriptor open{::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
   if (open.is_open()) fcntl(open.number(), F_SETFL, O_WRONLY);

@@ -1,4 +1,4 @@
-// Reads whole files, and writes a file so that nobody sees half of it.
+// Reads whole files, and writes a file so that no reader sees half of it.
 #pragma once
 
 #include <cstddef>
