@@ -46,7 +46,7 @@ namespace {
 
 using Parser = http::request_parser<http::string_body>;
 
-/// Why a request could not be read; 0: there is nobody to tell it.
+/// Why a request could not be read; 0: the client is gone.
 unsigned status_of(const boost::system::error_code& error) {
   if (error == http::error::header_limit) return 431;
   if (error == http::error::body_limit) return 413;

@@ -1,7 +1,7 @@
 // HttpServer answers what comes over connections that others accept: on a private Unix socket, on
 // loopback, or on a network. Each connection is for one request.
 //
-// Nobody is believed: requests have limits and a deadline, connections are counted, and who does
+// No client is trusted: requests have limits and a deadline, connections are counted, and who does
 // not read his answer is given up. What an answer is, a handler decides.
 #pragma once
 
