@@ -48,7 +48,7 @@ class Campaign {
   /// This process coordinates the job. `by_death`: the key was taken from one whose process is
   /// gone, so that a lease of that one's may not have ended.
   struct Elected { std::int64_t epoch; MembersRecord members; bool by_death; bool newcomer = false; };
-  /// Nobody else coordinates before `alone`. Nobody else takes the nodes that are written down for
+  /// No other coordinates before `alone`. No other takes the nodes that are written down for
   /// dead before `members`.
   struct Held { TimePoint alone; TimePoint members; };
   struct MembersWritten { std::vector<std::string> nodes; };        // the answer to WriteMembers

@@ -120,8 +120,8 @@ Result<void> EtcdClient::read_certificates() {
   return {};
 }
 
-/// A slow name server holds nobody up for longer than it takes itself: it is asked again for each
-/// connection, and connections are kept.
+/// A slow name server delays a caller no longer than it takes itself: it is asked again for
+/// each connection, and connections are kept.
 asio::awaitable<Result<void>> EtcdClient::connect(std::chrono::milliseconds timeout) {
   tcp::resolver resolver{executor_};
   auto resolving = resolver.async_resolve(member().host, std::to_string(member().port), kQuietly);

@@ -29,8 +29,8 @@ inline std::chrono::seconds whole_seconds(std::chrono::milliseconds time) {
 }
 
 /// LeaderKey: the key `coordinator` of a job, as the process sees it that has written it. It knows
-/// under which lease the key lies, when that is to be renewed, and until when nobody else
-/// coordinates the job.
+/// under which lease the key lies, when that is to be renewed, and until when no other
+/// process coordinates the job.
 ///
 /// A lease alone tells little: somebody who knows this process to be dead may have the key. So
 /// after each renewal the key has to be seen before anything counts on it.
@@ -49,7 +49,7 @@ class LeaderKey {
 
   /// The key has been written under the lease.
   void taken();
-  /// Somebody else has the key, or nobody.
+  /// Another process has the key, or none.
   void lose();
   /// Whether the key is this process's, as far as that is known.
   bool is_held() const { return is_held_; }
@@ -67,7 +67,7 @@ class LeaderKey {
   /// The key has been read, and is not this process's. The lease may do for writing it again.
   void missed();
 
-  /// Until when nobody else coordinates the job.
+  /// Until when no other process coordinates the job.
   TimePoint alone_until();
 
  private:

@@ -1,5 +1,5 @@
 // MembersWriter: the key `members` of a job, as its coordinator writes it: which nodes may have
-// workers, under which lease that lies, and until when nobody else takes these nodes for dead.
+// workers, under which lease that lies, and until when no other process takes these nodes for dead.
 // Pure. Which node coordinates the job is LeaderKey's concern.
 #pragma once
 
@@ -53,7 +53,7 @@ class MembersWriter {
   /// etcd has no such lease any more, so everything has to be written again.
   void lose_lease();
 
-  /// Until when nobody else takes the nodes for dead; TimePoint{}: it is not known.
+  /// Until when no other process takes the nodes for dead; TimePoint{}: it is not known.
   TimePoint held_until() const;
 
  private:

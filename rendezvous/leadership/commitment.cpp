@@ -24,7 +24,7 @@ std::string Commitment::awaited(const VoterTable& voters) const {
   return list.size() <= kRankListBytesMax ? list : "";
 }
 
-/// Nobody can have voted before the first configuration, so it is committed at once.
+/// No node can have voted before the first configuration, so it is committed at once.
 void Commitment::propose(const Configuration& round, VoterTable& voters) {
   quorum_.proposed = round;
   quorum_.awaited.clear();

@@ -246,7 +246,7 @@ void Elected::begin_job(TimePoint now) {
 
 // --- the round ---
 
-/// Before the first round nobody could elect another leader. Its lease goes by the followers that
+/// Before the first round no node could elect another leader. Its lease goes by the followers that
 /// it has itself.
 RoundTerms Elected::begin_round(int round, const std::vector<NodeId>& members, TimePoint now) {
   const bool is_first = !term_.quorum().exists();
@@ -307,7 +307,8 @@ void Elected::passed(const RoundView& view, TimePoint now) {
   }
 }
 
-/// Invites a witness, and drops one that nobody needs: the last node that had a vote here has gone.
+/// Invites a witness, and drops one that is not needed: the last node that had a vote here has
+/// gone.
 void Elected::call_witness(TimePoint now) {
   ExtraVoter& extra = term_.extra;
   if (!term_.leads && !extra.witness().empty() && term_.voters.size() == 1)

@@ -10,7 +10,7 @@ namespace ddprun {
 
 namespace {
 
-/// With fewer nodes nobody but the new leader itself has seen that the one before is dead.
+/// With fewer nodes only the new leader itself has seen that the one before is dead.
 constexpr std::size_t kWitnessesMin = 3;
 
 }  // namespace
@@ -95,7 +95,7 @@ void EtcdLed::left(const VoterLeft& event) {
 }
 
 /// A leader whose lease has ended in between gets another one. Unless somebody else has written
-/// down members meanwhile, nobody has begun anything.
+/// down members meanwhile, no round has begun.
 void EtcdLed::elected(const ElectedByEtcd& event, TimePoint now) {
   const bool own = event.members_epoch == 0 || event.members_epoch == term_.epoch ||
                    event.members_epoch == term_.written_epoch;
@@ -153,7 +153,7 @@ RoundTerms EtcdLed::begin_round(int round, const std::vector<NodeId>& members, T
   return terms;
 }
 
-/// As long as etcd says so, and beyond that while all nodes of the round follow: nobody else begins
+/// As long as etcd says so, and beyond that while all nodes of the round follow: no other begins
 /// a round without one of them.
 TimePoint EtcdLed::lease_ends() const {
   if (!leads()) return {};

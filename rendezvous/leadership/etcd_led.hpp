@@ -2,7 +2,7 @@
 // leader's may begin, and for how long it may go on. Pure. docs/internals/succession.md, section
 // "etcd chooses the leader", says why no two leaders ever both go on.
 //
-// Nobody votes. Before a round begins, etcd has written down its members: the nodes that may have
+// No node votes. Before a round begins, etcd has written down its members: the nodes that may have
 // workers. A leader that cannot reach etcd goes on while all of them follow it.
 #pragma once
 
@@ -41,7 +41,7 @@ class EtcdLed final : public Leadership {
   /// Nodes that may have workers, as a leader has written.
   struct Members {
     std::int64_t epoch = 0;  // that leader's; 0: of none
-    std::set<NodeId> nodes;  // none: nobody can have workers by that
+    std::set<NodeId> nodes;  // empty: no node has workers by that
     int attempt = 0;         // the first round with them has it
   };
   struct Term {

@@ -37,7 +37,7 @@ class ExtraVoter {
     if (witness_ == id) witness_.clear();
   }
 
-  /// The one that votes in the proposed configuration beside its nodes; "": nobody does.
+  /// The one that votes in the proposed configuration beside its nodes; "": none does.
   const NodeId& voting() const { return voting_; }
   /// Whether that is a spare, and no witness.
   bool is_spare() const { return is_spare_; }
@@ -57,7 +57,7 @@ class ExtraVoter {
   void put_off(std::chrono::milliseconds heartbeat_timeout, TimePoint now) {
     change_due_ = now + kLeaseCheck.of(heartbeat_timeout);
   }
-  /// This one votes from now on; nullptr: nobody does.
+  /// This one votes from now on; nullptr: none does.
   void change(const Voter* voting) {
     voting_ = voting != nullptr ? voting->id : NodeId{};
     is_spare_ = voting != nullptr && !voting->witness;

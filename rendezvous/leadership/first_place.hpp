@@ -1,9 +1,9 @@
 // FirstPlace decides when the first place of a job may begin it. Pure.
 //
-// A job that has no round yet has nobody who could vote, so one alone may begin it: the first of
+// A job that has no round yet has no voters, so one place alone may begin it: the first of
 // its places. That may be a machine that was started again, of a job which goes on elsewhere. So it
-// asks the others for a leader. Places that are silent count as those of nobody, or a job could not
-// begin before all its machines are on; but once somebody has told of a leader, silence is no proof
+// asks the others for a leader. Places that are silent count as empty, or a job could not
+// begin before all its machines are on; but once a place has named a leader, silence is no proof
 // of its end. Even when all places are empty then, nodes of that job may be on their way here: they
 // get some time. docs/internals/succession.md, section "Several places".
 #pragma once
@@ -46,8 +46,8 @@ class FirstPlace {
   bool waits_;
   std::vector<std::string> others_;
   std::chrono::milliseconds patience_;
-  Leader found_;        // the last leader that somebody has told of
-  TimePoint found_at_;  // when somebody has told of it last
+  Leader found_;        // the last leader that a place named
+  TimePoint found_at_;  // when a place named it last
   TimePoint due_;       // the next question
   bool asked_ = false;  // an answer is awaited
 };

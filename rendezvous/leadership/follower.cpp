@@ -95,7 +95,7 @@ void Follower::note_assignment(const StartRound& round) {
 
 /// Only the version of the committed configuration and its number of voters are sent: whether it
 /// was a member, it knows itself. One that was none has to know of it, too: without its members
-/// nobody is elected. A spare that joins again gets its round again, and may vote in a later
+/// no leader is elected. A spare that joins again gets its round again, and may vote in a later
 /// revision of that.
 void Follower::note_round(const Configuration& proposed, Configuration committed) {
   const Configuration before = state_.proposed;

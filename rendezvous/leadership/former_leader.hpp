@@ -51,7 +51,7 @@ class FormerLeader {
   TimePoint leases_end_;  // leases of former leaders, as far as voters know
   TimePoint last_came_;   // when a voter has come last
   TimePoint gathering_since_;
-  int spares_ = 0;      // nodes that waited for a place, as the leader before has told last
+  int spares_ = 0;      // nodes that waited for a place, as the leader before sent it last
   std::set<int> gone_;  // ranks of nodes that voters have found gone, in whatever configuration
 };
 

@@ -8,7 +8,7 @@
 // is too much when few have heard of the proposal. But if a node that has to know of it has voted,
 // and does not know it, the proposal never commits: a node that has voted follows the old leader no
 // more. Then the committed round's majority is enough. The first round of a job is committed from
-// its beginning, because nobody could vote by another one.
+// its beginning, because no node could vote by another one.
 #pragma once
 
 #include <vector>
@@ -46,22 +46,22 @@ struct JointQuorum {
   /// never will.
   void abandon_proposal();
 
-  /// More than half of each configuration: nobody else can have as many.
+  /// More than half of each configuration: no other can have as many.
   bool elects(const Votes& votes) const;
 
   /// Whether the last round that was begun is not committed, and another one is.
   bool is_joint() const { return proposed.version > committed.version; }
 
   /// The last round that was begun. Nodes that are in no other than earlier ones have no workers:
-  /// nobody begins a round before that is so.
+  /// no leader begins a round before that is so.
   const Configuration& latest() const { return is_joint() ? proposed : committed; }
   /// How many of the latest configuration are missing among `votes`.
   int missing(const Votes& votes) const;
 };
 
-/// Votes that elect: more than half, and nobody else can have as many.
+/// Votes that elect: more than half, so no other can have as many.
 constexpr int votes_to_win(int voters) { return voters / 2 + 1; }
-/// Followers that keep a leader: half of the voters, and nobody else can have enough to win.
+/// Followers that keep a leader: half of the voters, so no other can have enough to win.
 constexpr int votes_to_stay(int voters) { return (voters + 1) / 2; }
 
 /// Whether the voter has heard of a round of its job.

@@ -4,9 +4,9 @@
 //
 // It knows nothing of rounds but their numbers and nothing of workers but that a round has some.
 // CoordinatorMachine tells it who comes and goes, asks it before a round begins or a job ends, and
-// performs what it wants. This class itself is the leadership of a job that nobody else can lead:
-// it is always true. The others stand on the nodes' votes (Elected), on an etcd (EtcdLed), or on
-// being the only server (ServerLed). Nobody outside of this room asks which one it is.
+// performs what it wants. This class itself is the leadership of a job with a single possible
+// leader: it is always true. The others stand on the nodes' votes (Elected), on an etcd (EtcdLed),
+// or on being the only server (ServerLed). Other rooms do not ask which one it is.
 #pragma once
 
 #include <chrono>
@@ -59,11 +59,11 @@ struct ElectedByEtcd {
   std::optional<EndJob> verdict = {};   // the job has ended so
   int attempt = 0;                      // the first round with them has it
 };
-/// Nobody else leads the job before `alone`. Nobody else begins a round without a node of the
+/// No other leads the job before `alone`, and no other begins a round without a node of the
 /// written members before `members`.
 struct LeaseHeld { TimePoint alone; TimePoint members; };
 struct MembersWritten { std::vector<NodeId> nodes; };    // the answer to WriteMembers
-struct MembersExpired {};                                // nobody can have workers any more by what
+struct MembersExpired {};                                // no node has workers any more by what
                                                          // another leader has written
 struct VerdictPublished {};                              // the answer to PublishVerdict
 // What the rounds do.
@@ -94,7 +94,7 @@ struct AdmitVoter { NodeId node; JobCounters counters = {}; };  // it takes orde
 struct AwaitVote { NodeId node; };                       // it takes none yet
 struct DropWitness { NodeId node; std::string reason; };
 /// This process leads from now on, with nothing but what the voters know: `counters` is the most
-/// that those of earlier rounds have told. With a verdict the job has ended.
+/// that those of earlier rounds have sent. With a verdict the job has ended.
 struct TakeOver { JobCounters counters; std::optional<EndJob> verdict = {}; };
 struct StepDown { Leader leader; };                      // all nodes are sent to that one
 struct AskLeaders { std::vector<std::string> endpoints; };  // then LeadersFound
@@ -158,7 +158,7 @@ class Leadership {
 
   /// Whether this process leads the job.
   virtual bool leads() const { return true; }
-  /// The epoch with which it leads; 0: it does not lead, or nobody could follow it.
+  /// The epoch with which it leads; 0: it does not lead, or has no possible successor.
   virtual std::int64_t epoch() const { return 0; }
   /// The leader as far as it is known here: this process, if it has begun a round.
   virtual Leader leader() const { return {}; }
@@ -171,7 +171,8 @@ class Leadership {
   virtual bool has_lost_quorum(TimePoint) { return false; }
   /// Until when leases of an earlier leader may hold up a round of enough nodes.
   virtual TimePoint old_leases_end() const { return {}; }
-  /// Until when nobody can know who has workers, so that not even enough nodes end the wait.
+  /// Until when it is unknown which nodes have workers, so that even enough nodes do not end the
+  /// wait.
   virtual TimePoint unknown_workers_end() const { return {}; }
   /// How many nodes a round needs, where the job needs `nodes_min`.
   virtual int nodes_needed(int nodes_min) const { return nodes_min; }
@@ -180,7 +181,7 @@ class Leadership {
   virtual RoundTerms begin_round(int, const std::vector<NodeId>&, TimePoint) { return {}; }
   /// Those that may follow this leader, of the round that was begun last.
   virtual std::vector<Successor> successors() const { return {}; }
-  /// The configuration that is committed; none where nobody votes.
+  /// The configuration that is committed; none without voters.
   virtual Configuration committed() const { return {}; }
   /// Answers a heartbeat at `now`, but for the clock of the node.
   virtual Beat answer(TimePoint now) const;
@@ -188,13 +189,13 @@ class Leadership {
   virtual Outlives outlives(const NodeId&) const { return Outlives::kNo; }
   /// Whether all nodes must have heard of the job's end before one may go.
   virtual bool holds_ends() const { return false; }
-  /// Whether who misses that finds out later. Else nobody may go before all members have heard.
+  /// Whether a node that misses that finds out later. Else none may go before all have heard.
   virtual bool remembers_end() const { return true; }
   /// Whether all nodes of the last round follow.
   virtual bool all_follow() const { return true; }
   /// Whether what the node knows of the job's end counts: it knows the last round.
   virtual bool knows_last_round(const NodeId&) const { return false; }
-  /// The witness or the spare that votes beside the nodes of the round; "": nobody does.
+  /// The witness or the spare that votes beside the nodes of the round; "": none does.
   virtual NodeId extra_voter() const { return {}; }
   /// The round that goes on after this coordinator was started again; null: none ever does.
   virtual RoundRecovery* recovery() { return nullptr; }

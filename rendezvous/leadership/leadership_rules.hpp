@@ -13,7 +13,7 @@ namespace ddprun {
 /// LeadershipRules: how it is decided who coordinates a job.
 struct LeadershipRules {
   enum class Kind {
-    kAlone,    // nobody can follow this coordinator: the job's one node is in its process
+    kAlone,    // this coordinator has no successor: the job's one node is in its process
     kElected,  // the nodes vote for a successor
     kEtcd,     // an etcd decides
     kServer,   // a `ddprun server` coordinates, which may be started again
@@ -42,7 +42,7 @@ constexpr bool can_be_followed(LeadershipRules::Kind kind) {
 
 /// Standby: what the process of a node is there for while another one coordinates the job.
 enum class Standby {
-  kNotAtAll,    // nobody looks for it
+  kNotAtAll,    // no node looks for it
   kShowsLife,   // it listens at any port: a `ddprun server` finds that the process is alive
   kMaySucceed,  // it may succeed the coordinator: it listens at the port that others know if that
                 // is free, and else at one that they learn

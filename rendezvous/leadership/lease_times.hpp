@@ -6,7 +6,7 @@
 // follower until T + kFollowerCounts. With its answer to a heartbeat it grants the node a lease,
 // which ends before too few followers would count.
 //
-//     leader's clock     T .......................... T + H   nobody who followed at T counts on it
+//     leader's clock     T .......................... T + H   no follower of T counts on it
 //     node's workers     sent .. 4/5 H .. 19/20 H             stopped, then killed
 //     successor          voter repeated T .......... 11/10 H  it begins no round before that
 //

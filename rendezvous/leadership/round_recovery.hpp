@@ -48,7 +48,7 @@ class RoundRecovery {
 
  private:
   TimePoint workers_end_;
-  std::optional<HostedAssignment> round_;  // as its first node has told
+  std::optional<HostedAssignment> round_;  // as its first node reported
   std::set<int> absent_;                   // group ranks of nodes that have not come back yet
 };
 

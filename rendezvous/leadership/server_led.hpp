@@ -1,5 +1,5 @@
-// ServerLed: the leadership of a `ddprun server`, the only one that coordinates its jobs. Nobody
-// follows it, but it may be started again and go on with their rounds. Pure.
+// ServerLed: the leadership of a `ddprun server`, the only one that coordinates its jobs. It has
+// no successor, but may be started again and go on with their rounds. Pure.
 // docs/internals/succession.md, section "A server that is started again".
 #pragma once
 
@@ -25,7 +25,7 @@ class ServerLed final : public Leadership {
  private:
   std::int64_t lease_ms_;
   RoundRecovery recovery_;
-  std::set<NodeId> probed_;  // nodes at which somebody listens, as they have told
+  std::set<NodeId> probed_;  // nodes that say a process listens there
   TimePoint now_;            // time of the last event
 };
 

@@ -44,7 +44,7 @@ struct Term {
 /// How many voters of that configuration must follow, when `left` of them have left for good.
 int votes_needed(const Term& term, const Configuration& configuration, int left);
 
-/// Until when nobody else can have been elected: that takes more than half of the voters, and at
+/// Until when no other can have been elected: that takes more than half of the voters, and at
 /// least half follow this leader.
 TimePoint quorum_ends(const Term& term);
 bool has_quorum(const Term& term, TimePoint now);
@@ -52,10 +52,10 @@ bool has_quorum(const Term& term, TimePoint now);
 /// The first kSuccessorsMax of `members`, which are ordered by rank, that may follow this leader.
 std::vector<Successor> successors_among(const Term& term, const std::vector<NodeId>& members);
 
-/// The most that voters of earlier rounds have told of the job.
+/// The most that voters of earlier rounds have reported of the job.
 JobCounters counters_of_voters(const Term& term);
 
-/// Others vote in the round from now on: its nodes and `extra`, or nobody else if that is empty.
+/// Others vote in the round from now on: its nodes, and `extra` unless that is empty.
 /// The round goes on meanwhile.
 void revise(Term& term, const NodeId& extra, LeadershipActions& actions);
 
@@ -70,7 +70,7 @@ void become_candidate(Term& term, LeadershipActions& actions);
 /// when none of them has been in a round.
 Leader leader_lost(const Term& term);
 
-/// Whether all nodes have left in order, and a witness is here: the job is over, though nobody has
+/// Whether all nodes have left in order, and a witness is here: the job is over, though no node has
 /// ended it.
 bool is_deserted(const Term& term);
 

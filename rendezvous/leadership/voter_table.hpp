@@ -21,7 +21,7 @@ enum class Stance {
 struct Voter {
   NodeId id;
   VoterState state;      // as in its Join, with what was sent to it since
-  JobCounters counters;  // as its Join has told
+  JobCounters counters;  // as in its Join
   std::string standby;   // where its agent would coordinate, as HOST:PORT; "": nowhere
   bool witness = false;
   bool is_voter = true;   // false: perhaps another agent of a node that counts already

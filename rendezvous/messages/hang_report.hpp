@@ -43,14 +43,14 @@ struct HangReport {
   enum class Kind {
     kMissing,     // some wait in an operation that others have not entered
     kDeadlock,    // everybody waits
-    kNoProgress,  // nobody waits, and nobody goes on
+    kNoProgress,  // no rank waits, and none goes on
   };
   Kind kind = Kind::kMissing;
   std::string sentence;  // for people: one line
   std::string operation;
   std::string group;
   std::int64_t sequence = 0;
-  std::string missing_ranks;  // "1", "3-7,9"; kDeadlock: the odd ones; "": nobody
+  std::string missing_ranks;  // "1", "3-7,9"; kDeadlock: the odd ones; "": none
   std::string waiting_ranks;
   std::int64_t silent_ms =
       0;  // how long nothing has gone on; 0: until a collective's time was over

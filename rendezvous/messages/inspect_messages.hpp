@@ -30,7 +30,8 @@ struct Inspected {
 
 // --- coordinator to agent ---
 
-/// The agent is to look at what its workers do, and to answer with Inspected. It disturbs nobody.
+/// The agent is to look at what its workers do, and to answer with Inspected. No worker is
+/// disturbed.
 struct Inspect {
   int round = 0;
   int inspection = 0;            // counts them

@@ -32,7 +32,7 @@ struct DumpWait {
   std::string group;          // its name and description: "0 (default_pg)"; "": it has none
   std::int64_t sequence = 0;  // its number in the group; 0: unknown
   std::string waiting_ranks;  // "0,2-3"
-  std::string missing_ranks;  // "": nobody is missing
+  std::string missing_ranks;  // "": none is missing
   bool operator==(const DumpWait&) const = default;
 };
 
@@ -163,7 +163,7 @@ struct JobStatus {
   int restarts_left = 0;
   int nodes_min = 1;
   int nodes_max = 1;
-  std::string witness;  // the host of one that votes in the round, as all know; "": nobody does
+  std::string witness;  // the host of one that votes in the round, as all know; "": none does
   std::int64_t now_unix_ms = 0;  // when this was sent
   std::int64_t began_unix_ms = 0;
 

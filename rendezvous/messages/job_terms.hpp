@@ -23,7 +23,7 @@ struct NodePolicy {
   bool operator==(const NodePolicy&) const = default;
 };
 
-/// A policy as the command line spells it: "3/1d"; "0": nobody counts.
+/// A policy as the command line spells it: "3/1d"; "0": no node counts.
 std::string strikes_text(const NodePolicy& policy);
 
 // RestartPolicy: which restarts a job's --max-restarts counts, how long one waits for the next, and

@@ -31,14 +31,15 @@ struct RestartTimes {
 
 /// Where the time of a job went.
 struct Goodput {
-  double wall_s = 0;             // all of it, from the coordinator's start
-  double training_s = 0;         // from a round's first sign of progress to its end
-  double restarts_s = 0;         // from a failure until the workers had come as far as a first step
-  std::int64_t restarts = 0;     // how many there were, because something was lost
-  std::int64_t lost_steps = -1;  // that were done once more after restarts; -1: nobody told steps
-  double lost_s = 0;             // that these had taken
-  /// How much of the time after the start-up went into training that was not lost; -1: nobody told
-  /// steps, so that nobody knows what was lost.
+  double wall_s = 0;          // all of it, from the coordinator's start
+  double training_s = 0;      // from a round's first sign of progress to its end
+  double restarts_s = 0;      // from a failure until the workers had come as far as a first step
+  std::int64_t restarts = 0;  // how many there were, because something was lost
+  std::int64_t lost_steps =
+      -1;             // that were done once more after restarts; -1: no steps were reported
+  double lost_s = 0;  // that these had taken
+  /// How much of the time after the start-up went into training that was not lost; -1: no
+  /// steps were reported, so the loss is unknown.
   double goodput_percent = -1;
   /// Until the first sign of progress, without restarts before it; -1: none was seen.
   double startup_s = -1;

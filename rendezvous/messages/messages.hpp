@@ -1,8 +1,8 @@
 // The messages between agents and the coordinator. Each is a struct of a header that is included
 // here, and one line of JSON on the wire: an object that has the struct's fields and a "type".
 //
-// docs/internals/messages.md says who sends what and when. Decoding trusts nobody: a line that does
-// not fit is an Error with a sentence, never an exception or a half-filled struct.
+// docs/internals/messages.md says who sends what and when. Decoding trusts no peer: a line that
+// does not fit is an Error with a sentence, never an exception or a half-filled struct.
 #pragma once
 
 #include <string>
@@ -49,8 +49,8 @@ Result<AgentMessage> decode_agent_message(std::string_view line);
 Result<CoordinatorMessage> decode_coordinator_message(std::string_view line);
 
 /// Checks the numbers and names of a message, beyond its being well-formed; decode_*() do it, so
-/// that nobody further in has to. Errors: kInvalid, a sentence with the name of what is wrong, its
-/// value, the host where that is known, and what was expected.
+/// that the functions behind it need not. Errors: kInvalid, a sentence with the name of what is
+/// wrong, its value, the host where that is known, and what was expected.
 Result<void> check(const AgentMessage& message);
 Result<void> check(const CoordinatorMessage& message);
 

@@ -41,7 +41,7 @@ struct RankProgress {
   std::int64_t first_step = -1;  // the worker's first one in the round; -1: it has not told
   std::int64_t first_ms = -1;    // time since that one was done
   std::int64_t steps = 0;        // steps of the whole training; 0: it has not told
-  bool has_loss = false;         // it has told a loss, which may be no finite number: then it is 0
+  bool has_loss = false;         // it reported a loss; 0 if that is no finite number
   double loss = 0;
   double samples_per_second = 0;  // 0: it has not told
   std::int64_t left_s = -1;       // until the training ends, as it says; -1: it does not

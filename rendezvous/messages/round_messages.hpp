@@ -40,7 +40,7 @@ struct WorkersFinished {
 /// WorkersStopped.
 struct WorkersEnded {
   int round = 0;
-  std::int64_t step = -1;       // the greatest one that a worker of this node has told; -1: none
+  std::int64_t step = -1;       // the greatest one that a worker of this node reported; -1: none
   std::vector<WorkerEnd> ends;  // at most kWorkerEndsMax
   bool operator==(const WorkersEnded&) const = default;
 };
@@ -97,7 +97,7 @@ struct Spare {
   bool operator==(const Spare&) const = default;
 };
 /// The round goes on without this node, whose workers are to start beside it meanwhile: parked, so
-/// that nobody has to wait for them when the node joins. It answers with Prepared.
+/// that no other node waits for them when this one joins. It answers with Prepared.
 struct Prepare {
   Spare waits;       // is sent to every node that waits
   StartRound place;  // is what they begin with, and shall not use: they get another one to enter

@@ -16,9 +16,9 @@ inline constexpr std::size_t kWorkerEndsMax = 12;
 
 /// What a failure is, by the best evidence that there is.
 enum class FailureKind {
-  kExitCode,     // it exited with a code, and nobody knows more
+  kExitCode,     // it exited with a code, and no more is known
   kSignal,       // a signal killed it
-  kException,    // an exception of Python or C++ that nobody has caught, or what a sanitizer found
+  kException,    // an uncaught exception of Python or C++, or what a sanitizer found
   kOutOfMemory,  // the kernel killed it for want of memory
   kHang,         // it was stopped because the workers hung
   kNodeLost,     // its node is gone
@@ -30,8 +30,8 @@ enum class Blame {
   kOwn,      // it failed by itself
   kPerhaps,  // it seems to have failed, but ddprun stopped it before it had ended
   kFollows,  // it says what the end of another worker brings about, as that a connection was reset
-  kStopped,  // it ended because ddprun had told it to
-  kDone,     // it exited with code 0, and nobody had told it to
+  kStopped,  // it ended because ddprun ordered it
+  kDone,     // it exited with code 0, without an order
 };
 
 /// The consequence of another worker's end, where an end only follows from that one.
@@ -76,7 +76,7 @@ struct WorkerEnd {
 };
 
 // Verdict: why the job failed, for all of its nodes. The coordinator makes it from what all agents
-// have told (rendezvous/verdict).
+// have reported (rendezvous/verdict).
 
 inline constexpr std::size_t kHostBytesMax = 256;  // a node's name for people
 inline constexpr std::size_t kOtherCausesMax = 4;
@@ -102,7 +102,7 @@ struct Followers {
   FailureKind kind = FailureKind::kExitCode;
   std::string what;            // "connection reset", "stopped by ddprun"
   std::int64_t after_us = 0;   // the first of them, after the cause
-  bool stopped_by_us = false;  // ddprun had told them to end
+  bool stopped_by_us = false;  // ddprun ordered them to end
   bool operator==(const Followers&) const = default;
 };
 

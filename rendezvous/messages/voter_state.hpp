@@ -45,8 +45,8 @@ struct Configuration {
   bool operator==(const Configuration&) const = default;
 };
 
-/// A node's place in the last round that a `ddprun server` has told it of. A server that is started
-/// again knows that round from nobody else.
+/// A node's place in the last round that a `ddprun server` sent it. A server that is started
+/// again has no other way to know that round.
 struct HostedAssignment {
   int round = 0;            // 0: there was none
   int nodes = 0;            // in it

@@ -160,7 +160,7 @@ void CoordinatorMachine::join(PeerId peer, const Join& join, const std::string& 
   lead(voter_joined(node, false));
 }
 
-/// The agent has connected again, and nobody has to find out first that its old connection is dead.
+/// The agent has connected again, before its old connection was found to be dead.
 /// It has stopped its workers, unless it says otherwise. It keeps its rank and its place among
 /// those that wait.
 void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
@@ -279,7 +279,7 @@ void CoordinatorMachine::welcome(Node& node) {
 }
 
 /// A node whose connection broke comes back, unless its agent is dead, and its workers run on
-/// meanwhile. Of an agent that nobody can probe nobody knows whether it is dead.
+/// meanwhile. Whether an agent that cannot be probed is dead is unknown.
 void CoordinatorMachine::disconnected(Node& node, const std::string& reason) {
   if (ending_.is_over() || !outlives(node, *leadership_)) return lose(node, reason, now_);
   node.away = reason;

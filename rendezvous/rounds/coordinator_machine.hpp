@@ -48,7 +48,7 @@ class CoordinatorMachine {
   std::optional<TimePoint> next_tick() const;
 
   bool ended() const { return ending_.is_complete(); }
-  /// Its epoch; 0: it coordinates nothing, or nobody could follow it.
+  /// Its epoch; 0: it coordinates nothing, or has no possible successor.
   std::int64_t epoch() const { return leadership_->epoch(); }
   /// The job's leader, as far as it is known here: this coordinator, if it has begun a round.
   Leader leader() const { return leadership_->leader(); }

@@ -29,7 +29,7 @@ class Failures {
   struct Stop {
     std::string reason;
     Clock::duration noticed_after{0};
-    RankList hung = {};           // they do not come back, so that nobody waits for them
+    RankList hung = {};           // they do not come back, so no node waits for them
     bool nobody_is_lost = false;  // so that no step has to be dropped
   };
 
@@ -46,7 +46,7 @@ class Failures {
                              const std::function<bool(GaveUp)>& ask_for_missing);
   /// A worker failed in a round that does not run any more: for the verdict only.
   void failed_late(const NodeId& node, const WorkerFailed& report);
-  /// How all workers of the node ended. They may have told a step since its last heartbeat.
+  /// How all workers of the node ended. They may have reported a step since its last heartbeat.
   void ended(const NodeId& node, const WorkersEnded& report) {
     inquest_.ended(node, report);
     job_.reached(report.step);

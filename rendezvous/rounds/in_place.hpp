@@ -45,7 +45,7 @@ class StopAtStep {
   Outbox& out_;
   State state_ = State::kNone;
   StopRound at_once_;                    // is sent if not all can leave in order
-  std::map<NodeId, std::int64_t> held_;  // the steps that nodes have told
+  std::map<NodeId, std::int64_t> held_;  // the steps that nodes reported
 };
 
 class InPlace {

@@ -41,7 +41,7 @@ using Phase = Roster::Phase;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
-/// Ticks come at least this often, although nobody may be silent, so that a longer gap between two
+/// Ticks come at least this often, even if no node is silent, so that a longer gap between two
 /// steps shows that the coordinator itself has slept.
 milliseconds check_interval(const CoordinatorRules& rules) {
   return std::max(rules.terms.heartbeat_timeout / 10, milliseconds{1});

@@ -39,9 +39,9 @@ class Membership {
 
   Roster::Node& add(PeerId peer, const Join& join, const std::string& address, TimePoint now);
 
-  /// Something was heard of the node, so it is alive, and nobody gets its rank. Returns those that
-  /// have asked for it, and why they are refused: a node that asks for the rank of one that is not
-  /// heard waits until that is lost, for it may be the same machine, started again.
+  /// Something was heard of the node, so it is alive, and no other node gets its rank. Returns
+  /// those that have asked for it, and why they are refused: a node that asks for the rank of one
+  /// that is not heard waits until that is lost, for it may be the same machine, started again.
   struct Refusal {
     NodeId node;
     std::string reason;
@@ -51,9 +51,9 @@ class Membership {
   /// The node that has been silent for too long; nullptr: none has.
   Roster::Node* silent(TimePoint now);
 
-  /// A coordinator that was itself stopped (by Ctrl-Z, on a frozen machine) has heard nobody
-  /// meanwhile, so nobody's silence counts until now. Returns how long it was, 0 for not at all. To
-  /// be called before each event.
+  /// A coordinator that was itself stopped (by Ctrl-Z, on a frozen machine) has read no
+  /// message meanwhile, so no node's silence counts until now. Returns how long it was, 0 for not
+  /// at all. To be called before each event.
   Clock::duration forgive_own_sleep(TimePoint now);
 
   /// When somebody's silence is to be looked at.

@@ -85,7 +85,7 @@ class Observers {
   std::map<NodeId, NodeLoad> loads_;  // nodes that are there
 };
 
-/// Milliseconds that a peer has told, which may be any number.
+/// Milliseconds that a peer reported, which may be any number.
 Clock::duration within_reason(double ms);
 
 }  // namespace ddprun

@@ -178,7 +178,7 @@ void Roster::object(Node& node, std::string objection) {
   objected_ += counts_as_objected(node);
 }
 
-/// 1, or 0. Nobody else can have a rank that a node has asked for.
+/// 1, or 0. No other node can have a rank that a node has asked for.
 int Roster::counts_as_objected(const Node& node) {
   const bool is_replaceable = node.join.node_rank < 0;
   return node.phase_ == Phase::kReady && !node.objection_.empty() && is_replaceable ? 1 : 0;

@@ -113,7 +113,7 @@ class Roster {
     TimePoint contends_since;            // kContending
     std::optional<Preempt> announced;    // the end, by the scheduler, while the node was a spare
     std::optional<std::string> away;     // why its connection has ended; it may come back
-    std::optional<EndJob> final_status;  // the job's under a coordinator before, as it has told
+    std::optional<EndJob> final_status;  // the job's under a coordinator before, as it reports
 
     /// Why it takes part only while others are too few: "caused 3 failures within 1d"; "": it is
     /// as good as others.

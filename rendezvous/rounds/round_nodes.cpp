@@ -31,7 +31,7 @@ bool is_fit_again(const Fitness& fitness, Roster::Node& node, const NodeHistory&
   return was_left_out && node.objection().empty();
 }
 
-/// Where nobody is left, the whole job is gone, and not one of its nodes.
+/// If no node is left, the whole job is gone, and not one of its nodes.
 void remember_failure(const Rounds::Parts& parts, TimePoint now) {
   auto failure = parts.failures.node_failure(now);
   if (!failure || !parts.history.counts() || parts.nodes.count(Roster::Phase::kReady) == 0) return;

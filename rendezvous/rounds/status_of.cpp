@@ -131,7 +131,7 @@ void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now) {
     rank.loss = told.loss;
     rank.samples_per_second = told.samples_per_second;
     rank.waits_in = told.waits_in;
-    // Before the next look nobody knows whether it stands still.
+    // Before the next look it is unknown whether it stands still.
     if (still > std::chrono::milliseconds{told.look_ms})
       rank.still_ms = duration_cast<std::chrono::milliseconds>(still).count();
     for (const GroupProgress& group : told.groups)

@@ -27,7 +27,7 @@ void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, N
 /// `stopping`.
 void tell_ranks(JobStatus& status, bool stopping);
 
-/// Adds what the ranks have told of themselves.
+/// Adds what the ranks have reported of themselves.
 void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now);
 
 /// Marks the ranks that hang, and the one that has failed.

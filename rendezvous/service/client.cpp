@@ -196,7 +196,7 @@ asio::awaitable<Result<Reached>> reach(Endpoint coordinator, Patience patience, 
                 std::move(tls)};
   auto telling = tell_meanwhile(search);  // which does not end by itself
   auto reached = co_await before(std::move(telling), keep_trying(search, reach_once));
-  if (!reached) co_return failure(search);  // both were cancelled: nobody asks any more
+  if (!reached) co_return failure(search);  // both were cancelled: the caller has gone
   co_return std::move(*reached);
 }
 

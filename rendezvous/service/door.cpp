@@ -45,8 +45,9 @@ constexpr std::size_t kFewNewcomers = 8;
 // no secret.
 constexpr std::string_view kHandshakeFailure = "\x15\x03\x03\x00\x02\x02\x28"sv;
 
-/// Sends what fits at once: nobody waits for a peer that is turned away. What it has said is read
-/// before, because a socket that is closed with something unread takes back what it has sent.
+/// Sends what fits at once: the server does not wait for a peer that is turned away. What it has
+/// said is read before, because a socket that is closed with something unread takes back what it
+/// has sent.
 void say(tcp::socket& socket, std::string_view words) {
   boost::system::error_code ignored;
   socket.non_blocking(true, ignored);

@@ -131,7 +131,7 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
   if ((machine_.ended() && agents_.empty()) || is_forgotten()) close();
 }
 
-/// At a `ddprun server`, where anybody may begin one: nobody is left, and there is no round that
+/// At a `ddprun server`, where any node may begin one: no node is left, and there is no round that
 /// one could come back to.
 bool Job::is_forgotten() const {
   const bool is_hosted = rules().leadership == LeadershipRules::Kind::kServer;

@@ -14,7 +14,7 @@ JobBook::Decision JobBook::decide(const Join& join, const std::string& from, boo
     return Begin{};
   }
   // A job with nodes compares the terms itself, and says to the user which option differs. A job
-  // without nodes has nobody left who could want the old terms.
+  // without nodes has none left that could want the old terms.
   if (has_nodes || job->second.terms == join.terms) return Enter{};
   return Replace{};
 }

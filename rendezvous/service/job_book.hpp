@@ -42,7 +42,7 @@ class JobBook {
   void ended(const std::string& run_id);
 
   /// Tells at `now` whether a job has nodes, and returns whether it is to end because it has had
-  /// none for too long. Its nodes may all be gone for good, and then nobody else would end it.
+  /// none for too long. Its nodes may all be gone for good, and then no node would end it.
   bool abandoned(const std::string& run_id, bool has_nodes, TimePoint now);
 
   std::size_t jobs() const { return jobs_.size(); }

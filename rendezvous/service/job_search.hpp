@@ -35,7 +35,7 @@ class JobSearch : public std::enable_shared_from_this<JobSearch> {
   /// Reaches other agents of the job with that from now on.
   void reach_with(std::shared_ptr<const TlsContext> tls) { tls_ = std::move(tls); }
 
-  /// Asks the system of an agent's host whether somebody listens there still: when nobody does, the
+  /// Asks the system of an agent's host whether a process listens there still: when none does, the
   /// agent's process is gone. Then Probed.
   void probe(const Probe& order);
   /// Asks other places of the job who leads. Then LeadersFound.

@@ -104,7 +104,7 @@ class Server {
   Identity introduction(const Identify& question) const;
 
   const ServerLimits limits_;
-  TimePoint started_;  // when there may have been another one before; of a free port nobody knew
+  TimePoint started_;  // when another one may have been here before; not at a free port
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
   Door door_;

@@ -1,5 +1,5 @@
 // ServerLimits: what peers may ask of a coordinator before they belong to a job, and what jobs may
-// keep of it when nobody of theirs is there.
+// keep of it when no node of theirs is there.
 #pragma once
 
 #include <algorithm>

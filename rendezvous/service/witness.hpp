@@ -30,7 +30,7 @@ class Witness {
   /// Whose orders are obeyed in the job of that run id, as far as is known here.
   Leader leader_of(const std::string& run_id) const;
 
-  /// Forgets the jobs of which nobody has been here for long.
+  /// Forgets the jobs of which no node has been here for long.
   void sweep(TimePoint now);
 
   /// Closes all connections.

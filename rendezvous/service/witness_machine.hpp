@@ -47,7 +47,7 @@ using WitnessAction = std::variant<SayTo, SendAway, HangUpOn>;
 
 class WitnessMachine {
  public:
-  /// `fresh_id` makes an id that nobody else has; `host` is the name of this machine.
+  /// `fresh_id` makes a unique id; `host` is the name of this machine.
   WitnessMachine(std::function<NodeId()> fresh_id, std::string host)
       : fresh_id_{std::move(fresh_id)}, host_{std::move(host)}, id_{fresh_id_()} {}
 
@@ -69,7 +69,7 @@ class WitnessMachine {
   /// have kWitnessMemory heartbeat timeouts to come for the vote. Then only its place is reported,
   /// without an epoch.
   Leader leader(TimePoint now) const;
-  /// Whether nobody can want its vote any more, so that the job may be forgotten.
+  /// Whether no node can want its vote any more, so that the job may be forgotten.
   bool is_forgotten(TimePoint now) const;
 
  private:

@@ -36,7 +36,7 @@ void InitEpochs::move(std::map<StoreProcess, std::uint32_t>::iterator process,
   if (left != 0) release(left);
 }
 
-// An epoch that nobody uses is abandoned when it is not the newest: nobody enters an older one,
+// An epoch without users is abandoned when it is not the newest: no process enters an older one,
 // because that is full or sharing has begun.
 void InitEpochs::release(std::uint32_t epoch) {
   const auto users = users_.find(epoch);

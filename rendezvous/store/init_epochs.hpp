@@ -17,8 +17,8 @@
 // torch before 2.5 sends no PING, so its processes look the same. Its inits fill one epoch after
 // the other: when as many as the round has ranks have entered, the next one begins another.
 //
-// Once every process has gone on from an epoch and no connection serves it, nobody can reach its
-// keys any more, and they may be erased.
+// Once every process has gone on from an epoch and no connection serves it, no process can reach
+// its keys any more, and they may be erased.
 #pragma once
 
 #include <compare>
@@ -58,7 +58,7 @@ class InitEpochs {
   void use(std::uint32_t epoch) { ++users_[epoch]; }
   void release(std::uint32_t epoch);
 
-  /// Returns the epochs that nobody can reach any more, each once.
+  /// Returns the epochs that no process can reach any more, each once.
   std::vector<std::uint32_t> take_abandoned() { return std::exchange(abandoned_, {}); }
 
  private:

@@ -46,7 +46,7 @@ std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
 Store::Store(std::size_t memory_bytes_max, std::shared_ptr<StoreBudget> whole)
     : budget_{memory_bytes_max, std::move(whole)}, table_{budget_}, waits_{budget_} {}
 
-// Only a new key can end a wait, because nobody waits for a key that exists.
+// Only a new key can end a wait, because no client waits for a key that exists.
 Result<void> Store::written(const StoreKey& key, const Result<StoreTable::Outcome>& outcome) {
   if (!outcome) return outcome.error();
   if (*outcome == StoreTable::Outcome::kCreated) waits_.tick_all(key, ready_);

@@ -99,7 +99,7 @@ class Store {
   std::vector<ClientId> take_ready() { return std::exchange(ready_, {}); }
   bool has_ready() const { return !ready_.empty(); }
 
-  /// Erases all keys and queues of a space that nobody uses any more.
+  /// Erases all keys and queues of a space that is no longer used.
   void erase_space(std::uint32_t space);
 
   /// Erases all keys, queues and waits.

@@ -22,7 +22,7 @@ class StoreConnection {
   StoreConnection& operator=(const StoreConnection&) = delete;
   virtual ~StoreConnection() { session_.leave(); }
 
-  /// Notes what epoll has told of its socket (epoll_event::events, epoll_ctl(2)).
+  /// Notes what epoll has reported of its socket (epoll_event::events, epoll_ctl(2)).
   virtual void notice(std::uint32_t /*events*/) {}
 
   /// Reads and serves what has come, at most one buffer full. `scratch` holds it meanwhile. An

@@ -11,7 +11,7 @@
 
 namespace ddprun {
 
-/// SipHash: a hash in which nobody without its key can find collisions.
+/// SipHash: a hash whose collisions cannot be found without its key.
 ///
 /// Clients choose the keys of the store. With a hash that they can compute they could choose
 /// thousands of keys that fall into one bucket, and stop everybody else's training. The algorithm:

@@ -123,8 +123,8 @@ void StoreServer::give_turn(StoreConnection& connection) {
   if (!std::exchange(connection.queued, true)) queue_.push_back(connection.session().id());
 }
 
-// Waits for nothing when no socket is watched and nobody has a turn coming, so that the event loop
-// may end.
+// Waits for nothing when no socket is watched and no connection waits for its turn, so that the
+// event loop may end.
 void StoreServer::expect_turn() {
   if (!queue_.empty()) {
     if (std::exchange(turn_posted_, true)) return;

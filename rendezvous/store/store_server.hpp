@@ -29,7 +29,7 @@ namespace ddprun {
 
 class StoreServer {
  public:
-  /// An empty store, which serves nobody yet. The memory that its clients take also counts in
+  /// An empty store, without clients yet. The memory that its clients take also counts in
   /// `whole`, if it is given.
   explicit StoreServer(const boost::asio::any_io_executor& executor, StoreLimits limits = {},
                        std::shared_ptr<StoreBudget> whole = nullptr);

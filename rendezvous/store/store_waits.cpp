@@ -7,7 +7,7 @@ namespace ddprun {
 namespace {
 
 std::size_t cost_of(std::span<const StoreKey> keys) {
-  constexpr std::size_t kOverheadPerKey = 192;  // a Tick, and a Line when nobody else waits there
+  constexpr std::size_t kOverheadPerKey = 192;  // a Tick, and a Line when no other waits there
   std::size_t bytes = 0;
   for (const StoreKey& key : keys) bytes += key.name.size() + kOverheadPerKey;
   return bytes;

@@ -184,8 +184,8 @@ void Channel::unseal() {
   if (tls_->waiting() > kReadBytes) broken_ = invalid("TLS asks for more than it takes");
 }
 
-/// Sends the alert that TLS ends with. The connection is about to be closed, so nobody waits for it
-/// to leave.
+/// Sends the alert that TLS ends with. The connection is about to be closed, so we do not wait for
+/// it to leave.
 void Channel::say_why() {
   const auto alert = tls_->seal({});
   boost::system::error_code ignored;  // then the peer does not learn why

@@ -79,7 +79,7 @@ class Channel : public std::enable_shared_from_this<Channel> {
 
   /// Waits for the next line, and returns it without its newline; meanwhile frames go to the
   /// tunnel. Errors: kUnavailable when the peer is gone or close() was called; kInvalid when a line
-  /// is too long, and for frames that nobody expects; with TLS, those of TlsSession::read().
+  /// is too long, and for unexpected frames; with TLS, those of TlsSession::read().
   asio::awaitable<Result<std::string>> receive();
 
   /// From now on frames go to and come from `tunnel`, which must live until another is set.

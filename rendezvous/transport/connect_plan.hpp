@@ -39,7 +39,7 @@ struct FailedAttempt {
   std::string detail;  // words of the system or of the stranger; may be ""
 };
 
-/// Boost compiles this for value() of a result that may be a failed attempt. Nobody calls it
+/// Boost compiles this for value() of a result that may be a failed attempt. It is not called
 /// without asking first.
 [[noreturn]] inline void throw_exception_from_error(const FailedAttempt& attempt,
                                                     const boost::source_location&) {

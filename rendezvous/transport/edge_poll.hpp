@@ -65,7 +65,7 @@ class EdgeSocket {
   EdgeSocket& operator=(const EdgeSocket&) = delete;
   ~EdgeSocket();
 
-  /// Remembers what the poll has told: EPOLLIN, EPOLLOUT and the like.
+  /// Remembers what the poll has reported: EPOLLIN, EPOLLOUT and the like.
   void notice(std::uint32_t events);
 
   /// Reads into `buffer`, which is not empty, and returns how many bytes it read; 0 when none are

@@ -21,7 +21,7 @@ inline constexpr char kSecretVariable[] = "DDPRUN_SECRET";
 
 inline constexpr std::size_t kSecretBytes = 32;
 
-/// 256 bits that nobody can guess. They are overwritten where a Secret ends.
+/// 256 bits that cannot be guessed. They are overwritten where a Secret ends.
 class Secret {
  public:
   using Bytes = std::array<unsigned char, kSecretBytes>;

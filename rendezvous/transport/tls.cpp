@@ -184,7 +184,8 @@ Result<void> TlsContext::set_up() {
   SSL_CTX_clear_options(ssl, SSL_OP_ALLOW_NO_DHE_KEX | SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
   SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);  // 32 KiB less for each agent that is silent
   if (key_) {
-    // A coordinator that answers with a certificate in place of the key has one that nobody trusts.
+    // A coordinator that answers with a certificate in place of the key has one that is not
+    // trusted.
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_psk_use_session_callback(ssl, TlsCallbacks::offer_key);
   } else {

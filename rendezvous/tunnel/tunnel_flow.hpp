@@ -58,7 +58,7 @@ class TunnelOutbox {
 // TunnelWindow limits how many bytes of one client may be unacknowledged in each direction.
 //
 // A side sends no more than the other has granted as credit. So what waits at the other side has a
-// limit, and a client that does not read holds nobody else up. This is HTTP/2's flow control for
+// limit, and a client that does not read delays no other. This is HTTP/2's flow control for
 // streams (RFC 9113, section 5.2) with one fixed window. Each end of a tunnel has one TunnelWindow
 // for each client.
 

@@ -23,7 +23,7 @@ std::string fault_text(const Fault& fault);
 std::string sentence_of(const Cause& cause, const std::string& says);
 
 /// "failed 3 times at train.py:88 with the same KeyError, no step gained"; `gained` is how many
-/// steps the last attempt got further than the first one, -1 when nobody knows.
+/// steps the last attempt got further than the first one, -1 when that is unknown.
 std::string history_text(int times, const Cause& cause, std::int64_t gained);
 
 /// Returns a text that tells one root from another: what failed and where, without ranks, times,

@@ -26,7 +26,7 @@ struct Raised {
 
 struct Crash {
   enum class Source {
-    kPython,    // an exception that nobody caught, or one that was printed
+    kPython,    // an uncaught exception, or one that was printed
     kAside,     // a crash of a thread or a child process, which does not end the worker by itself
     kNative,    // a C++ exception, a failed assertion, a sanitizer's report, a fatal signal
     kWatchdog,  // the program's own watchdog has ended it where it was

@@ -30,7 +30,7 @@ std::size_t words_between(const std::vector<TextLine>& lines, std::size_t from, 
   return count;
 }
 
-/// Whether the exception went through the program's outermost frame, as one that nobody catches
+/// Whether the exception went through the program's outermost frame, as an uncaught one
 /// does. The traceback of one that a function has caught begins in that function.
 bool went_through_all(const Traceback& exception) {
   const std::vector<Frame>& frames = exception.crash.raised.back().frames;

@@ -8,7 +8,7 @@
 namespace ddprun {
 
 /// A hint of one line for a failure that says `text`, which is an exception as Python prints it or
-/// some last lines; "" when nobody knows one.
+/// some last lines; "" when none is known.
 ///
 /// To add one, add a line to a table in hints.cpp, and a case to tests/rendezvous/verdict/
 /// hints_test.cpp.

@@ -111,7 +111,7 @@ Inquest::Suspect* Inquest::first_suspect() {
 }
 
 /// A worker that exits with code 0 while others still work leaves them with lost connections, too.
-/// One that has printed an exception did not mean to. nullptr: nobody did, or the first failure is
+/// One that has printed an exception did not mean to. nullptr: none did, or the first failure is
 /// another one's.
 Inquest::Suspect* Inquest::left_early(const Suspect& first) {
   if (!lost_a_peer(first.end)) return nullptr;
@@ -180,7 +180,7 @@ std::string Inquest::host_of(const RankList& ranks) const {
   return found.size() == 1 && all.size() > 1 ? *found.begin() : "";
 }
 
-/// A rank of the cause follows nobody.
+/// A rank of the cause follows no other.
 void Inquest::follow(Verdict& verdict, const Suspect& other, const Suspect& first) const {
   const RankList ranks = without(ranks_in(other.end.ranks), ranks_in(verdict.cause.ranks));
   if (ranks.empty()) return;

@@ -68,7 +68,7 @@ std::optional<Seen> recorded(const EndClues& clues, const std::optional<Seen>& w
   return Seen{std::move(bare), came};
 }
 
-/// An exception that nobody catches ends Python with code 1, which a shell may turn into another
+/// An uncaught exception ends Python with code 1, which a shell may turn into another
 /// one. A program that prints one and exits with a code of its own does that at once; else it has
 /// gone on meanwhile.
 bool is_long_past(const EndClues& clues, const Seen& seen) {

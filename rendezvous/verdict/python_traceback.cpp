@@ -151,7 +151,7 @@ class OneTraceback {
   }
 
   /// A message may have several lines. Those that are indented, or have the same words before
-  /// them, belong to it; of others nobody knows.
+  /// them, belong to it; of others that is unknown.
   void read_message(std::string& message) {
     for (std::size_t i = 0; i < kMessageLinesMax && at_ < lines_.size(); ++i) {
       const std::string_view here = line();

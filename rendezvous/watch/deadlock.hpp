@@ -11,7 +11,7 @@
 namespace ddprun {
 
 struct Deadlock {
-  RankList odd;            // not where most of the others are; empty: nobody can be named
+  RankList odd;            // not where most of the others are; empty: none stands out
   std::string conclusion;  // a part of a sentence; "": there is none
 };
 

@@ -19,7 +19,7 @@ bool pending(const GroupProgress& group) { return group.enqueued > group.complet
 
 bool waits_in_store(const RankProgress& rank) { return !rank.ended && !rank.waits_in.empty(); }
 
-/// A rank that has ended waits for nobody, even if it has not told that its last collective was
+/// A rank that has ended does not wait, even if it has not reported that its last collective was
 /// done.
 bool waits_in(const RankProgress& rank, const GroupProgress& group) {
   return !rank.ended && pending(group);
@@ -61,8 +61,9 @@ class Suspecting {
     return std::ranges::all_of(ranks, [&](int rank) { return still(rank); });
   }
 
-  /// Whether a worker that nobody has met yet is stuck, and not only on its way. Where others have
-  /// stayed from the round before it is the only one that has to start, and takes longer than they.
+  /// Whether a worker that no other has met yet is stuck, and not only on its way. Where others
+  /// have stayed from the round before it is the only one that has to start, and takes longer than
+  /// they.
   bool stuck_at_start(int rank) const {
     if (!still(rank)) return false;
     if (stillness(rank) >= std::max(timeout_, kStartPatience)) return true;

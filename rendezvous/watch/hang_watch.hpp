@@ -35,10 +35,10 @@ struct WaitingRanks {
   std::string group;  // "": in the store
   std::int64_t sequence = 0;
   std::vector<int> waiting;  // ranks, ascending
-  std::vector<int> awaited;  // ranks, ascending; empty: nobody knows for whom they wait
+  std::vector<int> awaited;  // ranks, ascending; empty: it is unknown for whom they wait
 };
 
-/// In what a worker has waited until it gave up by itself. Then nobody needs to be patient.
+/// In what a worker has waited until it gave up by itself. Then no further time is given.
 enum class GaveUp { kNobody, kCollective, kStore };
 
 /// What looks like a hang.

@@ -100,8 +100,8 @@ void tell_waiting_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
   why.waiting = std::move(waiting);
 }
 
-/// Counters may lag behind on a busy machine, so that nobody seems to be missing. Whose stack shows
-/// it elsewhere is.
+/// Counters may lag behind on a busy machine, so that no rank seems to be missing. Whose stack
+/// shows it elsewhere is.
 void tell_missing_by_stacks(Suspicion& why, const std::vector<StackGroup>& groups) {
   if (why.kind != HangReport::Kind::kDeadlock) return;
   RankList missing = without(ranks_of(groups, is_elsewhere), why.waiting);
@@ -111,7 +111,7 @@ void tell_missing_by_stacks(Suspicion& why, const std::vector<StackGroup>& group
 }
 
 /// A rank that was seen elsewhere while others gave up, and soon after has waited in vain, was
-/// giving up as well, unless nobody else is missing.
+/// giving up as well, unless no other is missing.
 void tell_given_up_later(Suspicion& why, const std::vector<StackGroup>& later) {
   const RankList staying = without(why.missing, ranks_of(later, gives_up));
   if (staying.empty()) return;

@@ -55,7 +55,7 @@ class Inspection {
   /// report could show.
   void take(const NodeId& node, const Inspected& answer);
 
-  /// Nobody waits for the answer of that node any more.
+  /// The answer of that node is not awaited any more.
   void forget(const NodeId& node) { waiting_for_.erase(node); }
 
   /// Whether every node has answered.

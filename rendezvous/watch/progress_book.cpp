@@ -18,7 +18,7 @@ bool went_on(const RankProgress& before, const RankProgress& now) {
   });
 }
 
-/// The time that a peer has told, within what a timeout may be.
+/// The time that a peer reported, within what a timeout may be.
 std::chrono::milliseconds time_of_peer(std::int64_t ms) {
   return std::chrono::milliseconds{std::clamp<std::int64_t>(ms, 0, kTimeoutMsMax)};
 }

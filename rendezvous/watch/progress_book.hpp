@@ -1,4 +1,4 @@
-// ProgressBook: how far each worker of a round is, by what its agent has told last.
+// ProgressBook: how far each worker of a round is, by its agent's last report.
 #pragma once
 
 #include <chrono>

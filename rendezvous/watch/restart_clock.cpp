@@ -84,7 +84,7 @@ void RestartClock::progressed(Advance seen) {
   steps_are_told_ = steps_are_told_ || seen.step >= 0;
 }
 
-/// Until then nobody knew what the workers did, so it was the start-up.
+/// Until then it was unknown what the workers did, so it was the start-up.
 void RestartClock::move(TimePoint when, bool told) {
   round_->moved = when;
   round_->ends_startup = round_->ends_startup || !startup_;
@@ -152,7 +152,7 @@ void RestartClock::add_lost(Lost& lost, const Steps& steps) const {
   lost.at_least = lost.at_least || !steps.first_is_told;
 }
 
-/// A program whose progress nobody sees trains all the time, as far as one knows. One that has
+/// A program without visible progress trains all the time, as far as one knows. One that has
 /// shown some does so only from a round's first sign on.
 TimePoint RestartClock::training_began(TimePoint end) const {
   return round_->moved.value_or(startup_ ? end : round_->workers_ran());

@@ -25,7 +25,7 @@ struct Advance {
   };
   std::int64_t step = -1;  // the last one that it has done; -1: it does not tell
   TimePoint at;            // when it was seen to go on: a collective was done, or that step
-  /// Its first one of the round; nullopt: nobody knows but what was seen.
+  /// Its first one of the round; nullopt: only what was seen is known.
   std::optional<Step> first = {};
 };
 
@@ -145,7 +145,7 @@ class RestartClock {
   std::int64_t changes_so_far_ = 0;
   Clock::duration training_{0};             // in rounds that are over
   Clock::duration restarting_{0};           // in restarts before the last one
-  std::optional<Clock::duration> startup_;  // nullopt: nobody has seen progress, in any round
+  std::optional<Clock::duration> startup_;  // nullopt: no progress was seen, in any round
   Lost lost_;                               // in rounds that are over
   bool steps_are_told_ = false;
   bool firsts_are_told_ = false;  // rounds' first steps, so that no other sign of progress counts

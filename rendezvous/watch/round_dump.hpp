@@ -57,7 +57,7 @@ class RoundDump {
   /// could show.
   void take(const NodeId& node, const Inspected& answer);
 
-  /// The node is gone: nobody waits for its answer any more.
+  /// The node is gone: its answer is not awaited any more.
   void forget(const NodeId& node) { waiting_for_.erase(node); }
 
   /// When the dump is made of what has come; at once when all have answered. TimePoint::max() if

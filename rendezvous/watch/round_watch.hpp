@@ -61,13 +61,13 @@ class RoundWatch {
 
   /// A worker has failed because it has waited in vain in a collective, and the round will be
   /// stopped. Returns what all nodes are to be asked before, and look() returns what was found when
-  /// they have answered. nullopt: nobody can be asked, or it is known already.
+  /// they have answered. nullopt: no node can be asked, or it is known already.
   std::optional<Inspect> ask_for_missing(int round, int failed_rank, GaveUp gave_up, TimePoint now);
 
   /// A number that no other inspection of the job has.
   int next_inspection() { return ++inspections_; }
 
-  /// When the next look is due; nullopt while no round runs, or nobody wants to know.
+  /// When the next look is due; nullopt while no round runs, or hangs are not watched.
   std::optional<TimePoint> next_look() const { return due_; }
 
   const ProgressBook& progress() const { return book_; }
