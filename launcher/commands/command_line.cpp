@@ -18,7 +18,7 @@ namespace ddprun {
 
 namespace {
 
-/// Returns the line on what the scheduler has told. It may leave the number of nodes to the user,
+/// Returns the line on what the scheduler says. It may leave the number of nodes to the user,
 /// and then says nothing of a meeting that the user has chosen.
 std::string news_of(ClusterPlace place, const LaunchSpec& spec) {
   if (!place.problem.empty()) return "";
@@ -70,7 +70,7 @@ Result<std::optional<CommandLine>> interpret_in_batch(const Arguments& arguments
                                                       const Surroundings& surroundings) {
   if (stays_on_this_node(arguments.settings)) return std::optional<CommandLine>{};
   const auto batch = batch_hosts(surroundings);
-  // A list that cannot be read matters to nobody who runs on this node alone.
+  // A list that cannot be read does not matter to a job on this node alone.
   if (!batch && !arguments.settings["nnodes"].given) return std::optional<CommandLine>{};
   if (!batch) return batch.error();
   if (!*batch) return std::optional<CommandLine>{};

@@ -57,7 +57,7 @@ struct Listener {
 };
 
 using OptionalKey = std::optional<JobKey>;
-/// A node that comes waits no longer for the disk of secrets, and nobody else waits for it.
+/// A node that comes waits no longer for the disk of secrets, and no other node waits with it.
 constexpr std::chrono::seconds kSecretTimeout{2};
 
 /// Begins to listen at an address as the options say, and returns the port.

@@ -62,7 +62,7 @@ Result<int> look_at_fitness(const std::vector<std::string>& words, const Stage& 
   FitnessQuestion question;
   CommandOptions command{"Says whether this node is fit for the next round of a job.",
                          "ddprun doctor"};
-  bool asked = false;  // it is, or nobody would be here
+  bool asked = false;  // it is, or this would not run
   command.flag(kFitnessWord, asked, "");
   command.option("--agent", question.agent, "INT", "");
   command.option("--workers", question.workers, "INT", "");

@@ -101,8 +101,8 @@ class HostAgent {
         err_{wire_, framed_as(HostOutput::Stream::kErr)},
         control_{stage.io} {}
 
-  /// Orders of the launcher come from the descriptor `control`. Errors: kInvalid, when nobody can
-  /// wait for its input, as with a file.
+  /// Orders of the launcher come from the descriptor `control`. Errors: kInvalid, when its input
+  /// cannot be waited for, as with a file.
   Result<void> listen_to(int control) {
     boost::system::error_code error;
     if (control < 0)

@@ -62,7 +62,7 @@ struct HostOutput {
 struct HostEnded {
   int code = 0;
   bool began = false;    // the job has begun on this host
-  bool verdict = false;  // the coordinator has told how the job ended: the code is the job's
+  bool verdict = false;  // the coordinator has sent how the job ended: the code is the job's
   bool operator==(const HostEnded&) const = default;
 };
 using FromHost = std::variant<HostHello, HostListening, HostOutput, HostEnded>;

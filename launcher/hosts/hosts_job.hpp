@@ -16,7 +16,7 @@ struct HostsJob {
   HostsRules rules;
   HostStart start;                // every host gets the same
   std::vector<int> stop_signals;  // those that stop the job
-  std::string report_file;        // on this machine; "": nobody wants the job's report
+  std::string report_file;        // on this machine; "": no report is written
   bool dry_run = false;
   bool makes_secret = false;  // several hosts get a fresh one with their orders
   std::vector<std::string> warnings;

@@ -137,7 +137,7 @@ class HostsMachine {
   std::vector<Node> nodes_;
   int leader_ = -1;
   std::optional<HostListening> coordinator_;  // the last one that was heard of
-  std::optional<int> verdict_;                // the job's code, as an agent has told first
+  std::optional<int> verdict_;                // the job's code, as the first agent reported it
   std::optional<int> result_;
   int mourned_ = -1;       // the leader that was lost last
   int first_failure_ = 0;  // the code of the first agent that failed

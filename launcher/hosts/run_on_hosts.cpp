@@ -223,7 +223,7 @@ class HostsRun {
   asio::awaitable<void> ring_alarm() {
     while (!code_) {
       co_await alarm_.async_wait(as_tuple(use_awaitable));
-      co_await room();  // nobody can be heard who may already have said what is waited for
+      co_await room();  // until messages are read: the awaited one may be there already
       if (!code_ && Clock::now() >= alarm_.expiry()) step(HostsAlarm{});
     }
   }
@@ -242,7 +242,7 @@ class HostsRun {
   asio::signal_set child_ends_;  // SIGCHLD
   asio::steady_timer alarm_;
   ReportWriter reports_;
-  std::optional<JobReport> last_report_;  // nullopt: no host has told yet how the job ended
+  std::optional<JobReport> last_report_;  // nullopt: no host has reported yet how the job ended
   std::optional<int> code_;
 };
 

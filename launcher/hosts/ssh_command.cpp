@@ -16,7 +16,7 @@ namespace {
 /// When an option has several values, ssh takes the first. So the user's options win over these,
 /// which stand behind them, and these win over ssh's configuration.
 constexpr std::array kOptions = {
-    "BatchMode=yes",          // nobody could answer a question
+    "BatchMode=yes",          // no user could answer a question
     "ConnectTimeout=10",      // seconds
     "ServerAliveInterval=5",  // a host that is silent for 15 s is lost
     "ServerAliveCountMax=3",

@@ -22,7 +22,7 @@ struct Ssh {
 std::vector<std::string> words_of(const std::string& text);
 
 /// Returns the argv that starts ddprun on `host` with the words `command`. OpenSSH gets options not
-/// to ask for passwords, which nobody could answer on many hosts at once, and to notice a host that
+/// to ask for passwords, which no user could enter on many hosts at once, and to notice a host that
 /// is gone; another program (that is not called ssh) gets the host and the command alone.
 std::vector<std::string> ssh_command(const Ssh& ssh, const Host& host,
                                      const std::string& command = "agent");

@@ -93,8 +93,8 @@ void SshLink::kill() {
   if (process_) process_->signal_group(SIGKILL);
 }
 
-/// What the agent says is read as fast as the user's terminal takes it. ssh's own words wait for
-/// nobody, because only the last of them are kept.
+/// What the agent says is read as fast as the user's terminal takes it. ssh's own words do
+/// not wait, because only the last of them are kept.
 asio::awaitable<void> SshLink::read_all(asio::posix::stream_descriptor& source) {
   const auto self = shared_from_this();
   while (source.is_open()) {

@@ -111,7 +111,7 @@ std::string list_of(const std::vector<JobLine>& jobs) {
 }
 
 /// Between looking and stopping, one's own job may have ended, and another one may be the only one.
-/// So nothing is stopped that nobody has named. Returns what is answered; "": nothing.
+/// So nothing is stopped that the user has not named. Returns what is answered; "": nothing.
 Result<std::string> ask_which(const Stage& stage) {
   stage.out.write(list_of(all_jobs(stage)));
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)

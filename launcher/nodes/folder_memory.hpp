@@ -1,6 +1,6 @@
 // FolderMemory is the NodeMemory of a folder that nodes share.
 //
-// A network file system may hang, so a thread of its own reads and writes. Nobody waits for it but
+// A network file system may hang, so a thread of its own reads and writes. Nothing waits for it but
 // the end of the process, and that for a limited time. The thread is left behind then: all that it
 // touches belongs to it, or to what it shares with this.
 #pragma once

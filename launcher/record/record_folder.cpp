@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr char kRecordBegins[] = ".last-good-run.";
 constexpr char kRecordEnds[] = ".json";
 constexpr char kUnfinishedEnds[] = ".tmp";  // write_whole() writes such a file first
-/// Nobody has been writing for that long, whatever the clocks of the nodes say.
+/// No process has been writing for that long, whatever the clocks of the nodes say.
 constexpr std::chrono::hours kUnfinishedAgeMax{24};
 constexpr std::size_t kNameBytesMax = 64;
 constexpr std::size_t kHashDigits = 8;

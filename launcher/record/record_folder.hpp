@@ -23,7 +23,7 @@ std::string record_file_name(const RecordedScript& script);
 Result<std::optional<RunRecord>> read_good_run(const std::filesystem::path& folder,
                                                const RecordedScript& script);
 
-/// Keeps the record in place of that of an earlier run. Nobody sees half of it. Errors:
+/// Keeps the record in place of that of an earlier run. No reader sees half of it. Errors:
 /// kUnavailable, with a sentence.
 Result<void> write_good_run(const std::filesystem::path& folder, const RunRecord& record);
 

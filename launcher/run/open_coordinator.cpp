@@ -155,8 +155,8 @@ std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving,
   return std::move(*server);
 }
 
-/// Every node listens for the case that etcd chooses it. Nobody needs the endpoint's port more than
-/// others.
+/// Every node listens for the case that etcd chooses it. No node needs the endpoint's port more
+/// than others.
 Result<RunCoordinator> coordinator_by_etcd(const Means& means, const LaunchSpec& spec,
                                            const std::string& run_id) {
   const std::string host = own_host(means.io, spec.meeting);

@@ -25,7 +25,7 @@ struct RunCoordinator {
   bool is_here = false;  // it is `server`
   std::shared_ptr<EtcdElection> election = nullptr;  // says where it is; null: `endpoint` does
   /// The port at which this process coordinates the job, or would as soon as etcd says so; 0: none
-  /// yet, or a coordinator that nobody can follow.
+  /// yet, or a coordinator without a possible successor.
   std::uint16_t own_port = 0;
 };
 

@@ -61,7 +61,7 @@ class OwnCoordinator : public LocalCoordinator, public Service {
   void when_moved(std::function<void()> tell) { moved_ = std::move(tell); }
   const CoordinatorPlace& place() const { return place_; }
 
-  /// The agent has ended, and nobody has to be served any more.
+  /// The agent has ended, and no peer has to be served any more.
   void close();
   /// Runs the event loops until open connections have had time for their last words.
   void stop() override;

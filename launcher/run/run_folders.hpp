@@ -10,11 +10,11 @@
 
 namespace ddprun {
 
-/// Where files are that serve the processes of this machine alone, and nobody looks for.
+/// Where files are that serve the processes of this machine alone, not its users.
 std::string private_directory(const EnvironmentLookup& environment);
 
 /// Makes the run's directory in --log-dir, which the user looks into; else in a temporary
-/// directory, TMPDIR first where log files are wanted. Nothing stays there that nobody has asked
+/// directory, TMPDIR first where log files are wanted. Nothing stays there that was not asked
 /// for. Errors: as those of RunDirectory::make().
 Result<RunDirectory> make_run_directory(const LogSpec& logs, const std::string& run_id,
                                         const EnvironmentLookup& environment);

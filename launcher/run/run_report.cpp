@@ -116,7 +116,7 @@ std::string sentence_of(const AgentEnd& end, const RunFacts& run,
   return verdict ? verdict->cause.sentence : "";
 }
 
-/// Nobody has found out more than the message says.
+/// No more is known than the message says.
 void say_outcome(const JobReport& report) {
   if (report.outcome == JobOutcome::kHung)
     log::error("the job was stopped because its workers hang: {}", report.sentence);

@@ -1,4 +1,4 @@
-// Holds signals back at the two ends of a run, where nobody is there to handle them. Otherwise
+// Holds signals back at the two ends of a run, where they have no handler. Otherwise
 // ddprun could die with its temporary files left behind, or with another exit code than the job's.
 #pragma once
 

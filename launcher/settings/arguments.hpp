@@ -16,7 +16,7 @@ namespace ddprun {
 struct Setting {
   std::string text;
   std::string source;                 // its name in messages: "--nnodes", "PET_NNODES"
-  bool given = false;                 // false: nobody sets it, and `text` is the default
+  bool given = false;                 // false: it is not set, and `text` is the default
   std::vector<std::string> all = {};  // all values, where it is given more than once
 };
 

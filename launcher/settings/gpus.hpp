@@ -14,7 +14,7 @@ namespace ddprun {
 /// which workers see them. Those that it names by UUID are left out: only the driver knows them.
 std::vector<int> visible_indices(const EnvironmentLookup& environment, int present);
 
-/// Returns what CUDA_VISIBLE_DEVICES lists, on a machine of which nobody knows how many GPUs it
+/// Returns what CUDA_VISIBLE_DEVICES lists, on a machine of which it is unknown how many GPUs it
 /// has. nullopt: it is not set, so that all are visible.
 std::optional<std::vector<std::string>> listed_gpus(const EnvironmentLookup& environment);
 

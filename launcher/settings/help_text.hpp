@@ -32,7 +32,7 @@ struct CommandHelp {
 /// Returns that text.
 std::string command_help_text(const CommandHelp& command);
 
-/// Returns the whole text of `ddprun --help`. `commands` come first, because nobody finds them
+/// Returns the whole text of `ddprun --help`. `commands` come first, because users do not find them
 /// otherwise.
 std::string help_text(const std::vector<HelpGroup>& commands);
 

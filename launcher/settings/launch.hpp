@@ -23,7 +23,7 @@ struct Launch {
   LaunchSpec spec;
   bool dry_run = false;               // true: only print what would be started
   std::vector<std::string> warnings;  // sentences on options that have no effect
-  std::string cluster;                // a line on what a scheduler has told; "": nothing
+  std::string cluster;                // a line on what a scheduler says; "": nothing
   /// The number of workers of each node, by its rank, if all nodes get this command line; empty: it
   /// leaves that to each node, as --nproc-per-node gpu does.
   std::vector<int> workers_of_nodes = {};

@@ -138,7 +138,7 @@ class MeetingRules {
     const std::string& host = first_host ? cluster()->first_host : address.text;
     if (host.empty()) return unexpected(address, "expected a host name or an address");
     if (settings_["master-port"].given) return Endpoint{host, static_cast<std::uint16_t>(*port)};
-    // Nobody else has to know the port of a job on one node: any free one cannot be taken.
+    // No other node has to know the port of a job on one node: any free one cannot be taken.
     if (!several_nodes()) return Endpoint{host, 0};
     if (cluster() && cluster()->port != 0) return Endpoint{host, cluster()->port};
     return Endpoint{host, static_cast<std::uint16_t>(*port)};
@@ -181,7 +181,7 @@ class MeetingRules {
       meeting_.hosting = Hosting::kAtEndpoint;
       warn_of_local_address();
     } else {
-      // Nobody else comes to the endpoint: a free port cannot be another job's.
+      // No other node comes to the endpoint: a free port cannot be another job's.
       meeting_.coordinator = {or_loopback(settings_["local-addr"].text), 0};
     }
     return {};

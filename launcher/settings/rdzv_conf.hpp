@@ -29,7 +29,7 @@ struct RendezvousConf {
   std::string prefix;
   std::string for_etcd;  // "protocol, cacert": those of these keys that are given
   std::string unused;    // "rank, use_libuv": torchrun's keys that have no effect here
-  std::string unknown;   // "rdzv_endpoint": keys of nobody, which torchrun takes without a word
+  std::string unknown;   // "rdzv_endpoint": unknown keys, which torchrun takes without a word
 };
 
 /// Checks the values of all keys and returns those that mean something here. Errors: kInvalid, with

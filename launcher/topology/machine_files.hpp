@@ -1,6 +1,6 @@
 // Reads a machine from the kernel's files.
 //
-// hwloc would do that, too. It is not used because it costs what nobody should pay: its library
+// hwloc would do that, too. It is not used because it costs too much: its library
 // takes 0.4 MB of an executable that may have 6, and to load a machine of two CPUs takes it 9 ms
 // and 1,100 system calls. --numa-binding reads the CPUs at the start of each job, and `ddprun topo`
 // has to say what that does, so both use one reader. A test compares it with hwloc's `lstopo`.

@@ -234,7 +234,7 @@ std::vector<Branch> parted(const std::vector<const Device*>& devices, std::size_
   }
   for (const std::string& bridge : order) {
     std::vector<Branch> inner = parted(below[bridge], depth + 1);
-    if (inner.size() == 1)  // it parts nobody
+    if (inner.size() == 1)  // it parts nothing
       branches.push_back(std::move(inner.front()));
     else
       branches.push_back({text_of_bridge(bridge), std::move(inner)});

@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The driver takes seconds to wake up eight GPUs that nobody uses.
+/// The driver takes seconds to wake up eight unused GPUs.
 constexpr auto kDriverTimeout = 30s;
 
 struct Wish {

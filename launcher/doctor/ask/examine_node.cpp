@@ -58,7 +58,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A launcher that has gone ends standard input. These are for one whose end nobody tells.
+// A launcher that has gone ends standard input. These are for one whose end goes unnoticed.
 constexpr auto kQuestionTimeout = 2min;
 constexpr auto kBenchTimeout =
     30min;  // nodes that share a machine are measured one after the other

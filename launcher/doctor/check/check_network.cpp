@@ -68,7 +68,7 @@ void check_network_interfaces(const NodeReading& node, bool alone, NodeFindings&
   found.ok("interfaces", seen);
 }
 
-/// Ports that nobody uses are down, and that is well. One that waits for its subnet manager is not.
+/// Unused ports are down, and that is well. One that waits for its subnet manager is not.
 /// A node whose ports are all down is worth a look if its GPUs are to talk to other nodes.
 void check_infiniband(const NodeReading& node, bool alone, NodeFindings& found) {
   int active = 0;

@@ -47,7 +47,7 @@ constexpr auto kNameServersTimeout = 2s;
 constexpr auto kFindTimeout = 5s;
 constexpr auto kPythonTimeout = 10s;
 constexpr auto kScriptTimeout = 5s;
-constexpr auto kGpuTimeout = 20s;  // a driver takes seconds to wake up GPUs that nobody uses
+constexpr auto kGpuTimeout = 20s;  // a driver takes seconds to wake up unused GPUs
 constexpr auto kGpuTimeoutBetweenRounds = 5s;
 
 constexpr auto kBetweenLooks = 200ms;  // the kernel counts in 10 ms

@@ -121,7 +121,7 @@ struct GpuReading {
   std::optional<std::int64_t> memory_bytes;
   std::optional<std::int64_t> used_bytes;  // by all processes together
   std::vector<GpuProcess> processes;
-  std::optional<bool> persistent;  // the driver stays loaded while nobody uses the GPU
+  std::optional<bool> persistent;  // the driver stays loaded while the GPU is unused
   std::optional<bool> ecc;
   std::optional<std::int64_t> uncorrected_errors;  // memory errors since the driver was loaded
   std::optional<bool>
