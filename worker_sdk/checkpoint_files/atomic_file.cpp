@@ -52,7 +52,7 @@ void remove_all_left(const fs::path& folder, const std::string& prefix) {
 }
 
 /// Locks a new file. Returns false when somebody has taken it for one that was left, between its
-/// creation and its lock. Where files have no locks, nobody removes any.
+/// creation and its lock. Where files have no locks, none is removed.
 bool keep(int fd) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat status {};

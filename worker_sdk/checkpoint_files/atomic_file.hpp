@@ -7,7 +7,7 @@
 namespace ddprun::sdk {
 
 /// Writes under a temporary name in the same folder, `.NAME.RANDOM.tmp`, until commit() gives the
-/// file its name. Nobody can foresee that name, and nothing that is there already is opened, so in
+/// file its name. That name cannot be foreseen, and nothing that is there already is opened, so in
 /// a folder that others may write to no link leads the bytes elsewhere. Errors of all functions:
 /// std::runtime_error, naming the file and the system's reason, such as a full disk.
 class AtomicFile {
@@ -15,7 +15,7 @@ class AtomicFile {
   static constexpr char kTemporarySuffix[] = ".tmp";
 
   /// Creates the temporary file, and holds its lock (flock(2)). Temporary files of the same name
-  /// that nobody holds were left by a process that was killed: these are removed.
+  /// without a lock were left by a process that was killed: these are removed.
   explicit AtomicFile(const std::filesystem::path& path);
   /// Removes the temporary file if commit() was not reached.
   ~AtomicFile();

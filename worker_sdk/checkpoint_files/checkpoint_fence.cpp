@@ -69,7 +69,7 @@ std::string make_token(int generation) {
   return program + "-" + std::to_string(getpid()) + "-" + std::to_string(generation);
 }
 
-/// Returns nullopt when nobody has claimed the folder, and when the file makes no sense: a new
+/// Returns nullopt when no process has claimed the folder, and when the file makes no sense: a new
 /// claim replaces it in either case.
 std::optional<Claim> read_claim(const fs::path& folder) try {
   const InputFile file{folder / kFenceFile};

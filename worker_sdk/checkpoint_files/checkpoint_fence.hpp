@@ -40,7 +40,7 @@ class CheckpointFence {
     int lock_;
   };
 
-  /// The token of this process in this round, which nobody else has.
+  /// The token of this process in this round, which no other has.
   const std::string& token() const { return token_; }
 
   /// Takes the folder's lock, under which the folder may be changed. Errors: FencedOffError when a

@@ -111,7 +111,7 @@ void CheckpointPublisher::give_name(const fs::path& unfinished, const fs::path& 
   move(unfinished, final_path);
 }
 
-/// Renames each of them before it is removed, so that nobody sees half of a checkpoint.
+/// Renames each of them before it is removed, so that no reader sees half of a checkpoint.
 void CheckpointPublisher::remove_outdated() const {
   auto all = list_checkpoints(folder_);
   for (CheckpointEntry& entry : all)

@@ -11,7 +11,7 @@
 
 namespace ddprun::sdk {
 
-/// Where nobody knows how many GPUs there are.
+/// The number of GPUs if it is unknown.
 inline constexpr int kAnyNumberOfGpus = std::numeric_limits<int>::max();
 
 /// Returns those entries of the list that count: they end before the first that names no GPU, such

@@ -120,7 +120,7 @@ Entrance AgentLine::first_entrance() {
   return *std::move(entrance);
 }
 
-/// Where the agent has gone this worker goes as well, so nobody has to hear of it.
+/// If the agent has gone, this worker ends as well, so a lost message does not matter.
 void AgentLine::say(const json& message) const {
   const std::string text = message.dump() + "\n";
   std::string_view left = text;

@@ -13,7 +13,7 @@
 
 namespace ddprun::sdk {
 
-/// Refers to what a program has told it; that must outlive this.
+/// Refers to what a program has given it; that must outlive this.
 class KeptParts {
  public:
   /// Errors of all three: std::invalid_argument for a name that is taken or empty, or has a slash

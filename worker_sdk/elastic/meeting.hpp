@@ -20,7 +20,7 @@ struct WorldPlace {
   WorkerEnv env;
   bool has_launcher = true;  // false: this worker is alone
 
-  /// As the launcher has told it. Errors: EnvironmentError.
+  /// As the launcher has set it. Errors: EnvironmentError.
   static WorldPlace from_environment();
 
   /// Returns the store in which the members meet, as a part that is empty for each world. Errors:

@@ -84,8 +84,8 @@ class Membership {
   /// is counting; asked again, the same. kNotHeld: it does not train in that round any more.
   /// nullopt: not yet, and begin_training() answers.
   std::optional<std::int64_t> hold(std::int64_t round);
-  /// Nobody will say how far this world goes: who is held leaves it at once, and who owes an answer
-  /// is not held.
+  /// No limit will come for this world: a held worker leaves it at once, and one that owes an
+  /// answer is not held.
   void end_hold();
   /// A worker that is held in that round goes on, and leaves it when that step is counted.
   void leave_after(std::int64_t round, std::int64_t step);

@@ -241,7 +241,7 @@ void WorldImpl::await_limit(std::unique_lock<std::mutex>& lock) const {
   run_.hold_ends.wait(lock, [this] { return !run_.membership.is_held(); });
 }
 
-/// Behind it all members know that all have counted the last step, so nobody takes one that hangs
+/// Behind it all members know that all have counted the last step, so none takes one that hangs
 /// up for lost.
 void WorldImpl::await_members() const {
   group_->barrier();

@@ -3,10 +3,10 @@
 //
 // LibTorch has no abort for Gloo. What it waits for comes over TCP, so the sockets that appear
 // while the group is made are noted, and shut down when the world has to be left: each call of the
-// group then fails at once, here and at its other end. Noted is a duplicate, whose number nobody
-// else can have been given in between.
+// group then fails at once, here and at its other end. Noted is a duplicate, whose number no
+// other file can have been given in between.
 //
-// A member that is lost after it has told its address, and before it has connected, leaves nothing
+// A member that is lost after it has sent its address, and before it has connected, leaves nothing
 // to shut down: Gloo waits for it at a socket that listens. So this process connects there in its
 // place, and hangs up.
 #pragma once

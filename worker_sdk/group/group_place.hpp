@@ -36,7 +36,7 @@ struct VisibleGpus {
 TensorDevices choose_devices(const std::string& backend, std::optional<torch::Device> device,
                              int local_rank, const VisibleGpus& gpus);
 
-/// How long operations of such a group may take where nobody has said it: PyTorch's defaults
+/// How long operations of such a group may take if it is not set: PyTorch's defaults
 /// (default_pg_nccl_timeout and default_pg_timeout in torch/distributed/constants.py). Pure.
 std::chrono::milliseconds default_timeout(const TensorDevices& devices);
 

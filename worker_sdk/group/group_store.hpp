@@ -16,8 +16,8 @@ using StorePtr = c10::intrusive_ptr<c10d::Store>;
 
 /// Returns the store of all workers, as a part that has no keys yet. All workers must call it
 /// equally often, because each call gets another part. The connection stays open until the process
-/// ends, so that one group can follow another and nobody finds a store that is just about to close.
-/// Errors: std::runtime_error when the store cannot be reached within `timeout`.
+/// ends, so that one group can follow another and no rank finds a store that is just about to
+/// close. Errors: std::runtime_error when the store cannot be reached within `timeout`.
 StorePtr open_store(const InitMethod& method, const WorkerEnv& env,
                     std::chrono::milliseconds timeout);
 
@@ -43,7 +43,7 @@ struct Attendance {
   std::function<void()> when_all = [] {};
 };
 
-/// Tells the others that this rank has come, and waits for nobody. KEY/some/WHAT is there for each
+/// Tells the others that this rank has come, and waits for none. KEY/some/WHAT is there for each
 /// thing that somebody brings.
 void announce(c10d::Store& store, const std::string& key, const Attendance& own);
 

@@ -42,7 +42,7 @@ struct ProcessGroup::State {
 };
 
 /// Makes the group of all workers, as init_process_group() does, over the store that `open`
-/// returns, which knows nobody else's keys. Errors: those of init_process_group(), and of `open`,
+/// returns, which has no other group's keys. Errors: those of init_process_group(), and of `open`,
 /// which gets the group's timeout.
 ProcessGroup make_group(
     const ProcessGroupOptions& options, const WorkerEnv& env,

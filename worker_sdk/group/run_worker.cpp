@@ -27,7 +27,7 @@ void record(const ExceptionText& text) {
               << std::endl;
 }
 
-/// "rank 1 of 4: ", or nothing where no launcher has told the rank.
+/// "rank 1 of 4: ", or nothing where no launcher has set the rank.
 std::string place() {
   try {
     const WorkerEnv env = WorkerEnv::from_environment();

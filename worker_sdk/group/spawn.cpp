@@ -34,7 +34,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A message must fit into a pipe (64 KiB), because nobody reads it before its writer has ended.
+// A message must fit into a pipe (64 KiB), because it is read only after its writer has ended.
 constexpr std::size_t kMessageBytesMax = 32 * 1024;
 
 [[noreturn]] void fail(const std::string& action) {
@@ -59,7 +59,7 @@ class Descriptor {
 };
 
 /// Reserves a TCP port on loopback while it lives. The port is bound and not listened on, so that
-/// the kernel gives it to nobody else and rank 0's store can still listen there.
+/// the kernel gives it to no other process and rank 0's store can still listen there.
 class FreePort {
  public:
   FreePort() : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {

@@ -67,7 +67,7 @@ void Heartbeat::beat_at(std::int64_t now_ns, std::int64_t step, std::int64_t sam
 }
 
 /// The rate is the mean over the last full window of time. Before there is one, it is the mean over
-/// the time since the first heartbeat: nobody knows how long the step before that one took.
+/// the time since the first heartbeat: it is unknown how long the step before that one took.
 void Heartbeat::update_rate(std::int64_t now_ns, std::int64_t samples) {
   if (!window_begin_ns_) {
     window_begin_ns_ = now_ns;

@@ -60,7 +60,7 @@ std::string make_header(const SafeTensors& contents) {
   }
   std::string text = header.dump();
   text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
-  // What nobody could read must not be written.
+  // What load_safetensors() would refuse must not be written.
   if (text.size() > kHeaderBytesMax || contents.tensors.size() > kTensorsMax ||
       contents.metadata.size() > kTensorsMax)
     throw std::invalid_argument{

@@ -11,7 +11,7 @@
 
 namespace ddprun::sdk {
 
-/// The signal that asks for a checkpoint where nobody has named another.
+/// The signal that asks for a checkpoint if no other was named.
 inline constexpr int kCheckpointSignal = SIGUSR1;
 
 /// Returns the signal that this worker's ddprun sends, which its option --checkpoint-signal names

@@ -62,7 +62,7 @@ class DataLoader {
     for (int i = 0; i < options.workers; ++i) threads_.emplace_back([this, fetch] { work(fetch); });
   }
 
-  /// Waits for batches that are being fetched, and drops those that nobody has asked for.
+  /// Waits for batches that are being fetched, and drops those that were not asked for.
   ~DataLoader() {
     {
       const std::lock_guard lock{mutex_};

@@ -86,7 +86,7 @@ struct JoinOptions {
   /// True: gradients are divided by the number of all ranks, so that every sample weighs the same,
   /// however many ranks still have some. False: by the number of ranks that still have inputs.
   bool divide_by_initial_world_size = true;
-  /// True: nobody goes on when one rank has run out; all throw std::runtime_error in their next
+  /// True: no rank goes on when one has run out; all throw std::runtime_error in their next
   /// step.
   bool throw_on_early_termination = false;
 };
@@ -227,7 +227,7 @@ class DistributedDataParallel {
   /// has returned takes part in the others' reductions, with zeros, until all have returned. Then
   /// all get the model of the rank that took most steps; of several, that of the one with the
   /// highest number. All ranks call it, and do nothing else together meanwhile: each loads its own
-  /// data, and nobody saves a checkpoint in there. Buffers are those of the highest rank that still
+  /// data, and none saves a checkpoint in there. Buffers are those of the highest rank that still
   /// trains. It is DistributedDataParallel.join in the page above. Errors: std::logic_error with
   /// static_graph, with a SyncBatchNorm unless throw_on_early_termination is set, within another
   /// join(), and for a forward() under torch::NoGradGuard in `train`: evaluate with

@@ -75,7 +75,7 @@ class ElasticLoader : public ElasticBatches {
   }
 
   void count_step() override {
-    if (given_ != batches_.parts()) loader_.reset();  // batches that nobody has taken are left out
+    if (given_ != batches_.parts()) loader_.reset();  // batches that were not taken are left out
     batches_.count_step();
     given_ = 0;
   }

@@ -1,5 +1,5 @@
 // run_worker(): what main() of a worker calls, so that an exception ends this worker at once, with
-// its own words, and nobody takes another rank for the culprit. Needs no LibTorch.
+// its own words, and no other rank is taken for the culprit. Needs no LibTorch.
 //
 // It does what @record does in Python
 // (https://docs.pytorch.org/docs/stable/elastic/errors.html), and writes the same file.

@@ -33,7 +33,7 @@ void save_safetensors(const std::filesystem::path& path, const SafeTensors& cont
 
 /// Returns the file's tensors, on the CPU. They stay in the file, which is mapped: its pages are
 /// read when they are used, and all processes of a machine share them. What is written to a tensor
-/// does not get into the file. Nobody may change the file in its place while the tensors live;
+/// does not get into the file. The file must not change in its place while the tensors live;
 /// save_safetensors() puts another one there. It checks all that the file claims before it
 /// believes it, and takes no more tensors and no longer header than save_safetensors(). Errors:
 /// std::runtime_error, naming the file and what is wrong with it.

@@ -71,7 +71,7 @@ class ShardLoader : public Stateful {
     make_workers(nullptr);
   }
 
-  /// Waits for the batches that are being made, and drops those that nobody has asked for.
+  /// Waits for the batches that are being made, and drops those that were not asked for.
   ~ShardLoader() override { stop(); }
   ShardLoader(const ShardLoader&) = delete;
   ShardLoader& operator=(const ShardLoader&) = delete;

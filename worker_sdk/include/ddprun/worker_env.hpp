@@ -56,7 +56,7 @@ using EnvironmentLookup = std::function<std::optional<std::string>(const std::st
 /// Looks among the variables of this process.
 std::optional<std::string> environment_lookup(const std::string& name);
 
-/// This worker's place in the job, as its launcher has told it.
+/// This worker's place in the job, as its launcher has set it.
 struct WorkerEnv {
   int rank = 0;        // among all workers of the job, from 0 to world_size - 1
   int local_rank = 0;  // among the workers of this node; also the number of this worker's GPU
