@@ -58,7 +58,7 @@ class Turns {
   std::size_t tries_ = 0;
   std::size_t repeated_ = 0;  // the number of the try that was made again last
   bool all_refuse_ = true;
-  std::string reason_ = "the coordinator is lost, and nobody has followed it";
+  std::string reason_ = "the coordinator is lost, and no other node has taken over";
   std::map<std::string, std::string> findings_;
   std::int64_t heard_epoch_ = 0;
 };

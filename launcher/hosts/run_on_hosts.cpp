@@ -176,7 +176,7 @@ class HostsRun {
   void write_last_report() {
     if (!last_report_) {
       last_report_ =
-          job_report(Error{Error::Kind::kUnavailable, "no host has told how the job ended"},
+          job_report(Error{Error::Kind::kUnavailable, "no host has reported how the job ended"},
                      job_.start.run_id);
       last_report_->exit_code = *code_;
     }

@@ -30,7 +30,7 @@ void ReportWriter::add_file(std::filesystem::path file) {
   const auto added = queue_.add([folder = file.parent_path()] {
     std::error_code unknown;
     if (!folder.empty() && !std::filesystem::exists(folder, unknown))
-      log::warn("there is no folder '{}' yet: the report is lost if nobody makes it",
+      log::warn("there is no folder '{}' yet: the report is lost unless it is made",
                 folder.string());
   });
   if (!added) log::warn("{}", added.error().message);

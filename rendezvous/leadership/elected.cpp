@@ -312,7 +312,7 @@ void Elected::passed(const RoundView& view, TimePoint now) {
 void Elected::call_witness(TimePoint now) {
   ExtraVoter& extra = term_.extra;
   if (!term_.leads && !extra.witness().empty() && term_.voters.size() == 1)
-    actions_.push_back(DropWitness{extra.witness(), "nobody else votes here"});
+    actions_.push_back(DropWitness{extra.witness(), "no other node votes here"});
   const bool wanted = wants_witness(term_, rules_.places);
   if (extra.invites(wanted, term_.leads, now))
     actions_.push_back(

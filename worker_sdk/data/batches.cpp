@@ -89,7 +89,8 @@ void Batches::restore_state(const std::string& state) {
     refuse("the place in the data is sample " + std::to_string(consumed) + " of " +
            std::to_string(size) + ", and this data set has " + std::to_string(size_) + " samples");
   if (epoch > kEpochsMax / size)
-    refuse("the place in the data is in epoch " + std::to_string(epoch) + ", which nobody reaches");
+    refuse("the place in the data is in epoch " + std::to_string(epoch) +
+           ", which no training reaches");
   used_ = used_before_ = epoch * size + consumed;
 }
 

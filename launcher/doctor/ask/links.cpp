@@ -242,7 +242,7 @@ class LinkMeasure {
     const auto told = co_await next_bytes(*socket, kRateBytes);
     drop(*socket);
     const auto rate = parse_number<std::int64_t>(trimmed(told ? std::string_view{*told} : "", " "));
-    if (!rate) co_return give_up("the other node has told no rate").has_value();
+    if (!rate) co_return give_up("the other node has sent no rate").has_value();
     speed_.there_mbit_per_s = static_cast<double>(*rate) / kBytesPerMbit;
     co_return true;
   }

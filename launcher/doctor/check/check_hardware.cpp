@@ -173,7 +173,7 @@ struct GpuCheck {
     }
     const std::int64_t used = std::max(bytes, gpu.used_bytes.value_or(0));
     if (users.empty() && used < kDriverBytesMax)
-      return found.ok("gpu-users", name + " is used by nobody");
+      return found.ok("gpu-users", "no process uses " + name);
     const std::string by = users.empty() ? kUnseenUser : list_text(users);
     found.warn("gpu-users",
                {fmt::format("{} of {} are in use, by {}", bytes_text(used), name, by),

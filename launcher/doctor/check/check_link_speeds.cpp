@@ -175,7 +175,7 @@ class LinkSpeedChecks {
       if (!link.error.empty())
         warn("bench", link.from,
              {fmt::format("the way to {} could not be measured: {}", link.to, link.error),
-              "nobody knows whether it is as fast as the others",
+              "whether it is as fast as the others is unknown",
               "look at the check \"link\"; open all ports between the nodes"});
   }
 

@@ -83,7 +83,7 @@ class NodeSpeedChecks {
     NodeFindings found{node.node};
     if (!node.error.empty()) {
       found.warn("bench", {"CPUs and memory could not be measured: " + node.error,
-                           "nobody knows whether this node is as fast as the others",
+                           "whether this node is as fast as the others is unknown",
                            "run ddprun doctor --bench on that node"});
       return found.take();
     }
