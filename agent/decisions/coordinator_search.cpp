@@ -275,7 +275,7 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
     agent_.warn("lost the coordinator (" + reason + "): " + (stay ? "keeping" : "stopping") +
                 " the workers of this node, then " +
                 (agent_.follower.knows_a_round() ? "looking for the next one" : "joining again"));
-  if ((runs && stay) || holds(workers_))  // nobody tells them now how far to go
+  if ((runs && stay) || holds(workers_))  // no order will name their last step
     workers_.leave({}, now);
   else if (runs)
     workers_.stop(SIGTERM, now);

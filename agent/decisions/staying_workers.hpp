@@ -50,8 +50,8 @@ class StayingWorkers {
   bool have_left() const { return to_leave().empty(); }
   /// The local ranks of those that are alive and have not left the round.
   RankList to_leave() const { return those(true, {State::kStarts, State::kRuns, State::kStays}); }
-  /// The greatest step that a worker of the round has counted; nullopt: not all have told theirs,
-  /// or some do not hold.
+  /// The greatest step that a worker of the round has counted; nullopt: not all have reported
+  /// theirs, or some do not hold.
   std::optional<std::int64_t> held_at() const;
   /// Whether all workers of the round are alive and can stay.
   bool all_can_stay() const;

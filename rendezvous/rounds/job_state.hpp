@@ -15,7 +15,7 @@ namespace ddprun {
 struct JobState {
   JobCounters counters;           // the last round that was sealed, and the restarts so far
   std::optional<EndJob> verdict;  // how the job ends, as soon as every node has stopped
-  std::int64_t step = -1;         // the greatest one that a worker has told; -1: none
+  std::int64_t step = -1;         // the greatest one that a worker reported; -1: none
 
   void reached(std::int64_t told) { step = std::max(step, told); }
   /// Somebody who is believed knows that the job is as far as that.

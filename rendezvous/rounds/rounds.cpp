@@ -141,7 +141,7 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
     return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
   if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {
     parts_.in_place.at_step().end();
-    // Workers that were parked, and are discarded now, have told how they ended before.
+    // Workers that were parked, and are discarded now, have reported how they ended before.
     if (manner_ != Manner::kDiscarding) {
       parts_.failures.stopped(now);
       // On the smaller side of a cut the others seem to be lost.

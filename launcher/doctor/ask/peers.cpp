@@ -246,7 +246,7 @@ PeerNames::PeerNames(const std::vector<Peer>& peers) {
 std::vector<PeerNameReading> PeerNames::answers() {
   if (!child_) return {};
   const auto answer = child_->answer();
-  if (!answer && answer.error().kind != Error::Kind::kTimeout) return {};  // nobody has asked
+  if (!answer && answer.error().kind != Error::Kind::kTimeout) return {};  // not asked for
   if (auto told = answer ? parse_reading(*answer) : Result<NodeReading>{answer.error()})
     readings_ = std::move(told->peers.peer_names);
   return readings_;
