@@ -14,8 +14,8 @@
 #include <string>
 
 #include "agent/control/status_desk.hpp"
-#include "agent/control/trainer_door.hpp"
-#include "agent/control/worker_door.hpp"
+#include "agent/control/trainer_endpoint.hpp"
+#include "agent/control/worker_socket.hpp"
 #include "agent/coordinator_link.hpp"
 #include "agent/decisions/agent_machine.hpp"
 #include "agent/introspection/introspection.hpp"
@@ -44,11 +44,11 @@ using CheckNode = std::function<asio::awaitable<Result<std::string>>(
 struct AgentServices {
   Consoles consoles;
   LocalCoordinator& coordinator;
-  EventLog& events;        // notes what happens
-  TrainerDoor& trainings;  // says how far trainings are
-  WorkerDoor& staying;     // lets workers stay while members of the job change, if they can
-  TimerPipe& timers;       // lets workers set timers for themselves
-  CheckNode check = {};    // looks at this node before each round, if the spec wants that
+  EventLog& events;            // notes what happens
+  TrainerEndpoint& trainings;  // says how far trainings are
+  WorkerSocket& staying;       // lets workers stay while members of the job change, if they can
+  TimerPipe& timers;           // lets workers set timers for themselves
+  CheckNode check = {};        // looks at this node before each round, if the spec wants that
   std::optional<WatchFolder> folder = {};  // as NodeFacts names it
 };
 

@@ -35,10 +35,10 @@ struct RunPaths {
 /// Where workers report to the agent; "": nowhere.
 struct WorkerEndpoints {
   /// The address at which a worker's training tells how far it is, before "/" and its local rank;
-  /// see trainer_door.hpp.
+  /// see trainer_endpoint.hpp.
   std::string trainer_url;
   std::string trainer_token;  // path of the file with the token for that
-  std::string control;        // path of the socket for workers that can stay, see worker_door.hpp
+  std::string control;        // path of the socket for workers that can stay, see worker_socket.hpp
   std::string timer_pipe;     // path of the workers' timers, see timer_book.hpp
 };
 

@@ -101,10 +101,10 @@ asio::awaitable<void> accept_all(tcp::acceptor& acceptor, std::function<void(tcp
                                  MayConnect who) {
   boost::system::error_code closed;
   const bool loopback = acceptor.local_endpoint(closed).address().is_loopback();
-  std::optional<OwnUserDoor> door;
-  if (loopback || who == MayConnect::kOwnUser) door.emplace();
+  std::optional<OwnUserFilter> filter;
+  if (loopback || who == MayConnect::kOwnUser) filter.emplace();
   const auto take = [&](tcp::socket socket) {
-    if (!door || door->lets_in(socket)) serve(std::move(socket));
+    if (!filter || filter->lets_in(socket)) serve(std::move(socket));
   };
   co_await take_all(acceptor, take);
 }

@@ -136,7 +136,7 @@ void say_that_all_may_enter(const Error& why) {
 
 }  // namespace
 
-bool OwnUserDoor::lets_in(const asio::ip::tcp::socket& connection) {
+bool OwnUserFilter::lets_in(const asio::ip::tcp::socket& connection) {
   const auto user = users_.user_of(connection);
   if (user && (*user == 0 || *user == ::geteuid())) return true;
   if (!user && user.error().kind == Error::Kind::kUnavailable) {

@@ -35,8 +35,8 @@ class PeerUsers {
   std::uint32_t questions_ = 0;
 };
 
-/// OwnUserDoor admits connections from processes of this process's own user, or of root.
-class OwnUserDoor {
+/// OwnUserFilter admits connections from processes of this process's own user, or of root.
+class OwnUserFilter {
  public:
   /// Whether `connection` may be served. One of another user is logged, at most once a second. If
   /// the kernel does not say whose it is, every connection is served, and a warning says so once.

@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "agent/control/trainer_door.hpp"
-#include "agent/control/worker_door.hpp"
+#include "agent/control/trainer_endpoint.hpp"
+#include "agent/control/worker_socket.hpp"
 #include "agent/control_server.hpp"
 #include "agent/introspection/watch_folder.hpp"
 #include "agent/spec/launch_spec.hpp"
@@ -66,8 +66,8 @@ class WorkerServices : public Service {
   void stop() override;
 
   TimerPipe& timers() { return timers_; }
-  TrainerDoor& trainings() { return trainings_; }
-  WorkerDoor& staying() { return staying_; }
+  TrainerEndpoint& trainings() { return trainings_; }
+  WorkerSocket& staying() { return staying_; }
   /// Hands it over to the agent; nullopt: there is none.
   std::optional<WatchFolder> take_watch_folder() { return std::move(watch_folder_); }
 
@@ -82,8 +82,8 @@ class WorkerServices : public Service {
   const PublishedJob& job_;
   std::optional<WatchFolder> watch_folder_;
   TimerPipe timers_;
-  TrainerDoor trainings_;
-  WorkerDoor staying_;  // in the watch folder
+  TrainerEndpoint trainings_;
+  WorkerSocket staying_;  // in the watch folder
 };
 
 }  // namespace ddprun

@@ -118,9 +118,9 @@ asio::awaitable<void> Server::serve(tcp::socket socket) {
 /// Tells by its first byte what a peer is. nullopt: it does not join, and has what it came for.
 asio::awaitable<std::optional<Server::Arrival>> Server::meet(tcp::socket& socket) {
   const std::optional<char> first = co_await first_byte(socket);
-  if (!first || !door_.admits(socket, *first)) co_return std::nullopt;
-  if (door_.is_agent(*first)) {
-    const auto channel = door_.open(std::move(socket));
+  if (!first || !admission_.admits(socket, *first)) co_return std::nullopt;
+  if (admission_.is_agent(*first)) {
+    const auto channel = admission_.open(std::move(socket));
     auto arrival = co_await meet_agent(channel);
     co_return arrival;
   }
@@ -135,13 +135,13 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet(tcp::socket& socket
 asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
     std::shared_ptr<Channel> channel) {
   channel->limit_lines(limits_.join_bytes_max);
-  if (HandshakePool* const pool = door_.pool_for(newcomers_.size()))
+  if (HandshakePool* const pool = admission_.pool_for(newcomers_.size()))
     co_await channel->secure(pool);  // receive() tells how it went
   const Result<std::string> line = co_await channel->receive();
   if (!line && line.error().kind == Error::Kind::kUnavailable) co_return std::nullopt;
   const auto message = line ? decode_agent_message(*line) : Result<AgentMessage>{line.error()};
   if (!message) {
-    door_.failed(*channel, message.error());
+    admission_.failed(*channel, message.error());
     // An agent of another version, or with terms beyond the limits, is to hear why.
     if (line) channel->send(encode(CoordinatorMessage{Refused{message.error().message}}));
     channel->close_when_sent();
@@ -158,7 +158,7 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
     be_witness(channel, *invitation);
   const auto* join = std::get_if<Join>(&*message);
   if (join == nullptr || send_to_leader(*join, *channel)) co_return std::nullopt;
-  const auto may_join = door_.may_join(*channel, *join);
+  const auto may_join = admission_.may_join(*channel, *join);
   const auto job =
       may_join ? job_of(*join, channel->address()) : Result<std::shared_ptr<Job>>{may_join.error()};
   if (!job) {
@@ -174,7 +174,7 @@ asio::awaitable<std::optional<Server::Arrival>> Server::meet_agent(
 /// Tells a node that comes to the witness where the job's coordinator is, if that is known here and
 /// the node was not there before.
 bool Server::send_to_leader(const Join& join, Channel& channel) const {
-  if (only_ || join.place == 0 || !door_.may_speak_of(channel, join.run_id)) return false;
+  if (only_ || join.place == 0 || !admission_.may_speak_of(channel, join.run_id)) return false;
   const Leader leader = witness_.leader_of(join.run_id);
   if (leader.coordinator.empty() || leader.epoch <= join.voter.promised) return false;
   channel.send(encode(CoordinatorMessage{Redirect{leader.coordinator, leader.epoch}}));
@@ -185,7 +185,7 @@ bool Server::send_to_leader(const Join& join, Channel& channel) const {
 /// The vote goes on over the connection by itself, in the job whose key it has proven.
 void Server::be_witness(std::shared_ptr<Channel> channel, const InviteWitness& invitation) {
   const auto may = only_ ? Result<void>{Error{Error::Kind::kUnavailable, "this is no witness"}}
-                         : door_.may_speak_of(*channel, invitation.run_id);
+                         : admission_.may_speak_of(*channel, invitation.run_id);
   if (!may) {
     channel->send(encode(CoordinatorMessage{Refused{may.error().message, true}}));
     return channel->close_when_sent();

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/gated_log.hpp"
-#include "rendezvous/service/door.hpp"
+#include "rendezvous/service/admission.hpp"
 #include "rendezvous/service/job.hpp"
 #include "rendezvous/service/job_book.hpp"
 #include "rendezvous/service/server_limits.hpp"
@@ -47,7 +47,7 @@ class Server {
   /// other agents of it with `as_agent`. To be called before start().
   void lock(std::shared_ptr<const TlsContext> tls, int handshake_threads,
             std::shared_ptr<const TlsContext> as_agent = nullptr) {
-    door_.lock(std::move(tls), handshake_threads);
+    admission_.lock(std::move(tls), handshake_threads);
     if (only_) only_->reach_with(std::move(as_agent));
   }
 
@@ -107,7 +107,7 @@ class Server {
   TimePoint started_;  // when another one may have been here before; not at a free port
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_;
-  Door door_;
+  Admission admission_;
   Newcomers newcomers_;
   GatedLog turned_away_{log::Level::kInfo};
   std::shared_ptr<NodeMemory> node_memory_;  // nullptr: each job has its own

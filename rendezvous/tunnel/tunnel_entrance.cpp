@@ -30,25 +30,26 @@ Result<std::uint16_t> TunnelEntrance::open(int round, std::uint16_t at) {
   auto acceptor = listen_on(executor_, {asio::ip::address_v4::loopback(), at});
   if (!acceptor)
     return Error{acceptor.error().kind, "for the workers' store: " + acceptor.error().message};
-  door_ = std::make_shared<tcp::acceptor>(std::move(*acceptor));
-  start_coroutine(executor_, let_in_all(door_, static_cast<std::uint32_t>(round)),
+  acceptor_ = std::make_shared<tcp::acceptor>(std::move(*acceptor));
+  start_coroutine(executor_, let_in_all(acceptor_, static_cast<std::uint32_t>(round)),
                   report_failure("the way to the store"));
-  return door_->local_endpoint().port();
+  return acceptor_->local_endpoint().port();
 }
 
 void TunnelEntrance::close() {
   boost::system::error_code ignored;
-  if (door_) door_->close(ignored);
-  door_.reset();
+  if (acceptor_) acceptor_->close(ignored);
+  acceptor_.reset();
   while (!clients_.empty()) drop(clients_.begin()->first);
 }
 
-asio::awaitable<void> TunnelEntrance::let_in_all(Door door, std::uint32_t round) {
+asio::awaitable<void> TunnelEntrance::let_in_all(Acceptor acceptor, std::uint32_t round) {
   const auto self = shared_from_this();
   const std::function<void(tcp::socket)> let_one_in = [&](tcp::socket socket) {
-    if (door == door_) let_in(std::move(socket), round);  // else it came when the round had ended
+    if (acceptor == acceptor_)
+      let_in(std::move(socket), round);  // else it came when the round had ended
   };
-  co_await accept_all(*door, let_one_in);
+  co_await accept_all(*acceptor, let_one_in);
 }
 
 void TunnelEntrance::let_in(tcp::socket socket, std::uint32_t round) {

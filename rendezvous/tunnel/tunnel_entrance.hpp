@@ -64,9 +64,9 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
     bool waits = false;     // it has a turn to send coming
     bool finished = false;  // the coordinator has closed it; what is unread is still delivered
   };
-  using Door = std::shared_ptr<asio::ip::tcp::acceptor>;
+  using Acceptor = std::shared_ptr<asio::ip::tcp::acceptor>;
 
-  asio::awaitable<void> let_in_all(Door door, std::uint32_t round);
+  asio::awaitable<void> let_in_all(Acceptor acceptor, std::uint32_t round);
   void let_in(asio::ip::tcp::socket socket, std::uint32_t round);
   void take_turn();
   void expect_turn();
@@ -83,7 +83,7 @@ class TunnelEntrance : public TunnelEnd, public std::enable_shared_from_this<Tun
   const std::shared_ptr<Channel> coordinator_;
   const TunnelLimits limits_;
   EdgePoll poll_;
-  Door door_;
+  Acceptor acceptor_;
   boost::unordered_flat_map<TunnelClientId, std::unique_ptr<Client>> clients_;
   TunnelOutbox outbox_;
   TunnelClientId last_number_ = 0;

@@ -69,8 +69,8 @@ class AgentFixture {
   NodeFacts node_;
   LocalCoordinator own_;
   EventLog events_;
-  TrainerDoor trainings_{loop_.executor(), 1};
-  WorkerDoor staying_{loop_.executor(), 1};
+  TrainerEndpoint trainings_{loop_.executor(), 1};
+  WorkerSocket staying_{loop_.executor(), 1};
   TimerPipe timers_{loop_.executor()};
   std::unique_ptr<Server> server_;
   std::optional<Agent> agent_;

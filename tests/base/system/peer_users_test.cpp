@@ -42,7 +42,7 @@ struct DoorFixture {
 
   asio::io_context io{1};
   PeerUsers users;
-  OwnUserDoor door;
+  OwnUserFilter filter;
   const CapturedLog log;
 };
 
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(DoorFixture, "the user at the other end of a connection is this
   const auto user = users.user_of(connection);
   REQUIRE(user.has_value());
   CHECK(*user == geteuid());
-  CHECK(door.lets_in(connection));
+  CHECK(filter.lets_in(connection));
   CHECK(log.text().empty());
 }
 
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(DoorFixture, "another user is told apart, kept out, and named i
   const auto user = users.user_of(connection);
   REQUIRE(user.has_value());
   CHECK(*user == kStranger);
-  CHECK_FALSE(door.lets_in(connection));
+  CHECK_FALSE(filter.lets_in(connection));
   CHECK_THAT(log.text(), contains("user 65534 may not use what belongs to user 0"));
   CHECK(users.user_of(stranger).value() == 0);  // the end here is root's
 }
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(DoorFixture, "who has said something and closed already is not 
   const auto user = users.user_of(connection);
   REQUIRE(user.has_error());
   CHECK(user.error().kind == Error::Kind::kNotFound);
-  CHECK_FALSE(door.lets_in(connection));
+  CHECK_FALSE(filter.lets_in(connection));
 }
 
 TEST_CASE_METHOD(DoorFixture,
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(DoorFixture,
     other.bind(at, taken);
     if (taken) continue;
     other.listen();
-    CHECK_FALSE(door.lets_in(connection));
+    CHECK_FALSE(filter.lets_in(connection));
   }
   CHECK_FALSE(taken);
 }

@@ -1,6 +1,6 @@
-// WorkerDoor takes what this node's workers say that can stay while members of the job change, and
-// tells them when to leave a round and when to enter the next one: see worker_words.hpp. It listens
-// at a Unix socket in a private folder of the agent, which workers find in DDPRUN_CONTROL.
+// WorkerSocket takes what this node's workers say that can stay while members of the job change,
+// and tells them when to leave a round and when to enter the next one: see worker_words.hpp. It
+// listens at a Unix socket in a private folder of the agent, which workers find in DDPRUN_CONTROL.
 //
 // It decides nothing. One thread, that of the event loop, calls it.
 #pragma once
@@ -23,14 +23,14 @@
 
 namespace ddprun {
 
-class WorkerDoor {
+class WorkerSocket {
  public:
   using Heard = std::function<void(const WorkerSaid&)>;
 
   /// For at most `workers` workers. Until open() no worker can connect.
-  WorkerDoor(const asio::any_io_executor& executor, int workers);
-  ~WorkerDoor() { close(); }
-  WorkerDoor(const WorkerDoor&) = delete;
+  WorkerSocket(const asio::any_io_executor& executor, int workers);
+  ~WorkerSocket() { close(); }
+  WorkerSocket(const WorkerSocket&) = delete;
 
   /// Listens in `folder`. Errors: kUnavailable.
   Result<void> open(const std::filesystem::path& folder);
@@ -38,7 +38,7 @@ class WorkerDoor {
   /// The socket's; "" until it is open.
   const std::string& path() const { return path_; }
 
-  /// `heard` is called with what workers say; never from within a call to the door. An order may
+  /// `heard` is called with what workers say; never from within a call of this class. An order may
   /// take `patience` to come, behind the loss that it follows from.
   void begin(std::chrono::milliseconds patience, Heard heard);
 

@@ -1,5 +1,5 @@
 // A coordinator with secrets, or without, and peers who do not fit.
-#include "rendezvous/service/door.hpp"
+#include "rendezvous/service/admission.hpp"
 
 #include <array>
 #include <boost/asio/as_tuple.hpp>
@@ -30,7 +30,7 @@ using asio::ip::tcp;
 constexpr auto kPlayMax = 100s;
 
 // A server for many jobs, of which "one" and "two" have secrets.
-struct DoorFixture {
+struct AdmissionFixture {
   void serve(bool locked, int threads = 0) {
     auto listening = Server::listen(io.get_executor(), asio::ip::address_v4::loopback(), 0);
     REQUIRE(listening.has_value());
@@ -134,9 +134,9 @@ struct DoorFixture {
   std::unique_ptr<Server> server;
 };
 
-TEST_CASE_METHOD(DoorFixture, "an agent with the secret joins its job") {
+TEST_CASE_METHOD(AdmissionFixture, "an agent with the secret joins its job") {
   serve(true);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     const auto tls = f.with(key_of(1, "one"));
     const auto agent = co_await f.come(tls);
     REQUIRE(agent.has_value());
@@ -144,11 +144,11 @@ TEST_CASE_METHOD(DoorFixture, "an agent with the secret joins its job") {
   }(*this));
 }
 
-TEST_CASE_METHOD(DoorFixture,
+TEST_CASE_METHOD(AdmissionFixture,
                  "an agent with another secret is refused at once, with a line in the log") {
   const CapturedLog log;
   serve(true);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     for (const JobKey& wrong : {key_of(7, "one"), key_of(1, "three")}) {
       const auto tls = f.with(wrong);
       const auto agent = co_await f.come(tls, 2 * kPlayMax);
@@ -160,9 +160,9 @@ TEST_CASE_METHOD(DoorFixture,
   CHECK_THAT(log.text(), contains("does not have the secret"));
 }
 
-TEST_CASE_METHOD(DoorFixture, "the secret of one job opens no other one") {
+TEST_CASE_METHOD(AdmissionFixture, "the secret of one job opens no other one") {
   serve(true);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     const auto tls = f.with(key_of(1, "one"));
     const auto agent = co_await f.come(tls);
     REQUIRE(agent.has_value());
@@ -174,9 +174,9 @@ TEST_CASE_METHOD(DoorFixture, "the secret of one job opens no other one") {
   }(*this));
 }
 
-TEST_CASE_METHOD(DoorFixture, "a job with a secret has no store outside of its connections") {
+TEST_CASE_METHOD(AdmissionFixture, "a job with a secret has no store outside of its connections") {
   serve(true);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     const auto tls = f.with(key_of(1, "one"));
     const auto agent = co_await f.come(tls);
     REQUIRE(agent.has_value());
@@ -187,10 +187,10 @@ TEST_CASE_METHOD(DoorFixture, "a job with a secret has no store outside of its c
   }(*this));
 }
 
-TEST_CASE_METHOD(DoorFixture, "who does not encrypt is turned away where there is a secret") {
+TEST_CASE_METHOD(AdmissionFixture, "who does not encrypt is turned away where there is a secret") {
   const CapturedLog log;
   serve(true);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     const auto agent = co_await f.come(nullptr);
     REQUIRE(agent.has_value());
     (*agent)->send(encode(AgentMessage{f.join("one")}));
@@ -212,10 +212,11 @@ TEST_CASE_METHOD(DoorFixture, "who does not encrypt is turned away where there i
   CHECK_THAT(log.text(), contains("does not encrypt"));
 }
 
-TEST_CASE_METHOD(DoorFixture, "an agent with a secret is refused at once where there is none") {
+TEST_CASE_METHOD(AdmissionFixture,
+                 "an agent with a secret is refused at once where there is none") {
   const CapturedLog log;
   serve(false);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     const auto tls = f.with(key_of(1, "one"));
     const auto agent = co_await f.come(tls, 2 * kPlayMax);
     REQUIRE(agent.has_error());
@@ -224,9 +225,9 @@ TEST_CASE_METHOD(DoorFixture, "an agent with a secret is refused at once where t
   CHECK_THAT(log.text(), contains("there is none here"));
 }
 
-TEST_CASE_METHOD(DoorFixture, "an agent that leaves within its handshake disturbs nobody") {
+TEST_CASE_METHOD(AdmissionFixture, "an agent that leaves within its handshake disturbs nobody") {
   serve(true);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     TlsSession session{f.with(key_of(1, "one"))};
     const std::string hello = session.seal("").value();
     std::vector<std::unique_ptr<tcp::socket>> leavers;
@@ -248,9 +249,9 @@ TEST_CASE_METHOD(DoorFixture, "an agent that leaves within its handshake disturb
   }(*this));
 }
 
-TEST_CASE_METHOD(DoorFixture, "one agent's handshake is the event loop's own work") {
+TEST_CASE_METHOD(AdmissionFixture, "one agent's handshake is the event loop's own work") {
   serve(true, 2);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     const auto tls = f.with(key_of(1, "one"));
     const auto agent = co_await f.come(tls);
     CHECK(agent.has_value());
@@ -258,10 +259,10 @@ TEST_CASE_METHOD(DoorFixture, "one agent's handshake is the event loop's own wor
   CHECK(searched_on == std::set{std::this_thread::get_id()});
 }
 
-TEST_CASE_METHOD(DoorFixture,
+TEST_CASE_METHOD(AdmissionFixture,
                  "peers that stall in a crowd of handshakes keep no thread from others") {
   serve(true, 2);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     std::vector<std::unique_ptr<tcp::socket>> stalled;
     co_await f.crowd(stalled);
     f.searched_on.clear();
@@ -275,10 +276,10 @@ TEST_CASE_METHOD(DoorFixture,
   CHECK_FALSE(searched_on.contains(std::this_thread::get_id()));
 }
 
-TEST_CASE_METHOD(DoorFixture, "an agent with another secret is turned away in a crowd, too") {
+TEST_CASE_METHOD(AdmissionFixture, "an agent with another secret is turned away in a crowd, too") {
   const CapturedLog log;
   serve(true, 2);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     std::vector<std::unique_ptr<tcp::socket>> stalled;
     co_await f.crowd(stalled);
     const auto tls = f.with(key_of(7, "one"));
@@ -289,9 +290,9 @@ TEST_CASE_METHOD(DoorFixture, "an agent with another secret is turned away in a 
   CHECK_THAT(log.text(), contains("does not have the secret"));
 }
 
-TEST_CASE_METHOD(DoorFixture, "a server may close while threads work at handshakes") {
+TEST_CASE_METHOD(AdmissionFixture, "a server may close while threads work at handshakes") {
   serve(true, 1);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     std::vector<std::unique_ptr<tcp::socket>> stalled;
     co_await f.crowd(stalled);
     f.held = true;
@@ -315,10 +316,10 @@ TEST_CASE_METHOD(DoorFixture, "a server may close while threads work at handshak
   }(*this));
 }
 
-TEST_CASE_METHOD(DoorFixture, "hundreds of strangers write few lines to the log") {
+TEST_CASE_METHOD(AdmissionFixture, "hundreds of strangers write few lines to the log") {
   const CapturedLog log;
   serve(true);
-  play([](DoorFixture& f) -> asio::awaitable<void> {
+  play([](AdmissionFixture& f) -> asio::awaitable<void> {
     const std::string bytes = "stranger";
     for (int i = 0; i < 200; ++i) co_await f.answer_to(bytes);
   }(*this));

@@ -1,4 +1,4 @@
-#include "agent/control/worker_door.hpp"
+#include "agent/control/worker_socket.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,16 +39,16 @@ TEST_CASE("a worker's lines are read, and others are refused with a sentence") {
   }
 }
 
-class WorkerDoorFixture {
+class WorkerSocketFixture {
  protected:
-  WorkerDoorFixture() {
-    REQUIRE(door_.open(folder_.path()).has_value());
-    door_.begin(7s, [this](const WorkerSaid& word) { heard_.push_back(word); });
+  WorkerSocketFixture() {
+    REQUIRE(socket_.open(folder_.path()).has_value());
+    socket_.begin(7s, [this](const WorkerSaid& word) { heard_.push_back(word); });
   }
 
   stream_protocol::socket connects() {
     stream_protocol::socket socket{loop_.executor()};
-    socket.connect(stream_protocol::endpoint{door_.path()});
+    socket.connect(stream_protocol::endpoint{socket_.path()});
     return socket;
   }
   void says(stream_protocol::socket& socket, const std::string& line) {
@@ -70,33 +70,33 @@ class WorkerDoorFixture {
 
   ScratchFolder folder_;
   EventLoop loop_;
-  WorkerDoor door_{loop_.executor(), 2};
+  WorkerSocket socket_{loop_.executor(), 2};
   std::vector<WorkerSaid> heard_;
 };
 
-TEST_CASE_METHOD(WorkerDoorFixture, "a worker says hello, is asked to leave, and enters again") {
+TEST_CASE_METHOD(WorkerSocketFixture, "a worker says hello, is asked to leave, and enters again") {
   auto worker = connects();
   says(worker, R"({"type":"hello","local_rank":1,"round":3,"resize":true})");
   heard(1);
   CHECK(heard_[0].local_rank == 1);
   CHECK(std::get<CanStay>(heard_[0].what).round == 3);
   CHECK(next(worker) == R"({"patience_s":7.0,"type":"welcome"})");
-  door_.tell_all(order_line(AskToHold{3}));
+  socket_.tell_all(order_line(AskToHold{3}));
   CHECK(next(worker) == R"({"round":3,"type":"hold"})");
-  door_.tell_all(order_line(AskToLeaveAfter{{3, 812}}));
+  socket_.tell_all(order_line(AskToLeaveAfter{{3, 812}}));
   CHECK(next(worker) == R"({"round":3,"step":812,"type":"leave_after"})");
-  door_.tell_all(order_line(AskToLeave{3}));
+  socket_.tell_all(order_line(AskToLeave{3}));
   CHECK(next(worker) == R"({"round":3,"type":"leave"})");
   says(worker, R"({"type":"parked","round":3})");
   heard(2);
   CHECK(std::get<Parked>(heard_[1].what).round == 3);
-  door_.enter(1, 4, {{"RANK", "5"}});
+  socket_.enter(1, 4, {{"RANK", "5"}});
   CHECK(next(worker) == R"({"environment":{"RANK":"5"},"round":4,"type":"enter"})");
 }
 
-TEST_CASE_METHOD(WorkerDoorFixture,
+TEST_CASE_METHOD(WorkerSocketFixture,
                  "a worker whose round is known before it says hello hears of it then") {
-  door_.enter(0, 4, {{"RANK", "5"}});
+  socket_.enter(0, 4, {{"RANK", "5"}});
   auto worker = connects();
   says(worker, R"({"type":"hello","local_rank":0,"round":0,"resize":true})");
   heard(1);
@@ -109,13 +109,13 @@ TEST_CASE_METHOD(WorkerDoorFixture,
   CHECK(text == both);
 }
 
-TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for workers that are restarted") {
-  door_.enter(0, 4, {});
-  door_.enter(1, 4, {});
+TEST_CASE_METHOD(WorkerSocketFixture, "a round of before is none for workers that are restarted") {
+  socket_.enter(0, 4, {});
+  socket_.enter(1, 4, {});
   auto worker = connects();
   says(worker, R"({"type":"hello","local_rank":0,"round":4,"resize":true})");  // it was started for
                                                                                // that round
-  door_.forget({1});
+  socket_.forget({1});
   auto parked = connects();
   says(parked, R"({"type":"hello","local_rank":1,"round":0,"resize":true})");
   heard(2);
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "a round of before is none for workers that 
   }
 }
 
-TEST_CASE_METHOD(WorkerDoorFixture, "who says nonsense, or no hello first, is hung up on") {
+TEST_CASE_METHOD(WorkerSocketFixture, "who says nonsense, or no hello first, is hung up on") {
   for (const char* const line : {"nonsense", R"({"type":"parked","round":1})",
                                  R"({"type":"hello","local_rank":2,"round":1,"resize":true})"}) {
     auto worker = connects();
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "who says nonsense, or no hello first, is hu
   CHECK(next(endless).empty());
 }
 
-TEST_CASE_METHOD(WorkerDoorFixture, "the process that has said hello last is the worker") {
+TEST_CASE_METHOD(WorkerSocketFixture, "the process that has said hello last is the worker") {
   auto first = connects();
   says(first, R"({"type":"hello","local_rank":0,"round":1,"resize":true})");
   heard(1);
@@ -148,18 +148,18 @@ TEST_CASE_METHOD(WorkerDoorFixture, "the process that has said hello last is the
   heard(2);
   next(second);
   first.close();
-  door_.enter(0, 3, {});
+  socket_.enter(0, 3, {});
   CHECK(next(second) == R"({"environment":{},"round":3,"type":"enter"})");
 }
 
 constexpr char kHello[] = R"({"type":"hello","local_rank":0,"round":0,"resize":true})";
 
-TEST_CASE_METHOD(WorkerDoorFixture, "what a worker has said is not heard of the one after it") {
+TEST_CASE_METHOD(WorkerSocketFixture, "what a worker has said is not heard of the one after it") {
   auto first = connects();
   says(first, kHello);
   heard(1);
   says(first, R"({"type":"parked","round":0})");  // nobody has read it when it is replaced
-  door_.forget({0});
+  socket_.forget({0});
   auto second = connects();
   says(second, kHello);
   heard(2);
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "what a worker has said is not heard of the 
   CHECK(next(first).empty());
 }
 
-TEST_CASE_METHOD(WorkerDoorFixture, "who has lost the seat to another process is hung up on") {
+TEST_CASE_METHOD(WorkerSocketFixture, "who has lost the seat to another process is hung up on") {
   auto first = connects();
   says(first, kHello);
   heard(1);
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(WorkerDoorFixture, "who has lost the seat to another process is
   CHECK(heard_.size() == 2);
 }
 
-TEST_CASE_METHOD(WorkerDoorFixture, "the hello of a process that has ended is not heard") {
+TEST_CASE_METHOD(WorkerSocketFixture, "the hello of a process that has ended is not heard") {
   const pid_t gone = fork();
   if (gone == 0) {
     auto worker = connects();

@@ -1,4 +1,4 @@
-#include "agent/control/trainer_door.hpp"
+#include "agent/control/trainer_endpoint.hpp"
 
 #include <utility>
 
@@ -19,14 +19,14 @@ bool proves(const HttpRequest& request, const std::string& token) {
 
 }  // namespace
 
-TrainerDoor::TrainerDoor(const asio::any_io_executor& executor, int workers)
+TrainerEndpoint::TrainerEndpoint(const asio::any_io_executor& executor, int workers)
     : acceptor_{executor},
       workers_{workers},
       server_{executor, {}, [this](HttpRequest request) -> asio::awaitable<HttpReply> {
                 co_return take(request);
               }} {}
 
-Result<void> TrainerDoor::open(std::string token) {
+Result<void> TrainerEndpoint::open(std::string token) {
   const auto executor = acceptor_.get_executor();
   auto acceptor = listen_on(executor, {asio::ip::address_v4::loopback(), 0});
   if (!acceptor) return acceptor.error();
@@ -36,17 +36,17 @@ Result<void> TrainerDoor::open(std::string token) {
   return {};
 }
 
-std::string TrainerDoor::url() const {
+std::string TrainerEndpoint::url() const {
   return std::string{"http://"} + kTrainerHost + ":" +
          std::to_string(acceptor_.local_endpoint().port());
 }
 
-const TrainerStatus* TrainerDoor::told(int local_rank) const {
+const TrainerStatus* TrainerEndpoint::told(int local_rank) const {
   const auto found = told_.find(local_rank);
   return found == told_.end() ? nullptr : &found->second;
 }
 
-void TrainerDoor::add_reported(int local_rank, WorkerLook& look) const {
+void TrainerEndpoint::add_reported(int local_rank, WorkerLook& look) const {
   const TrainerStatus* const status = told(local_rank);
   if (status == nullptr) return;
   if (status->step) look.step = status->step;
@@ -56,19 +56,19 @@ void TrainerDoor::add_reported(int local_rank, WorkerLook& look) const {
   look.left_s = status->left_s;
 }
 
-void TrainerDoor::close() {
+void TrainerEndpoint::close() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
   server_.close();
 }
 
-asio::awaitable<void> TrainerDoor::accept() {
+asio::awaitable<void> TrainerEndpoint::accept() {
   const std::function<void(asio::ip::tcp::socket)> serve_one =
       [this](asio::ip::tcp::socket socket) { server_.serve(HttpSocket{std::move(socket)}); };
   co_await accept_all(acceptor_, serve_one);
 }
 
-HttpReply TrainerDoor::take(const HttpRequest& request) {
+HttpReply TrainerEndpoint::take(const HttpRequest& request) {
   if (!proves(request, token_)) return {http_sentence(401, "the token is missing or wrong")};
   const auto local_rank = parse_number<int>(std::string_view{request.path}.substr(1));
   if (request.method != "POST" || !local_rank || *local_rank < 0 || *local_rank >= workers_)

@@ -1,4 +1,4 @@
-#include "agent/control/trainer_door.hpp"
+#include "agent/control/trainer_endpoint.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/read.hpp>
@@ -13,13 +13,13 @@ namespace {
 
 using asio::ip::tcp;
 
-class DoorFixture {
+class TrainerEndpointFixture {
  protected:
-  DoorFixture() { REQUIRE(door_.open("secret").has_value()); }
+  TrainerEndpointFixture() { REQUIRE(endpoint_.open("secret").has_value()); }
 
   asio::awaitable<std::string> exchange(std::string bytes) {
     constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
-    const std::string url = door_.url();
+    const std::string url = endpoint_.url();
     const auto port = parse_number<std::uint16_t>(url.substr(url.rfind(':') + 1));
     tcp::socket socket{loop_.executor()};
     co_await socket.async_connect({asio::ip::address_v4::loopback(), port.value()},
@@ -37,28 +37,30 @@ class DoorFixture {
   }
 
   EventLoop loop_;
-  TrainerDoor door_{loop_.executor(), 2};
+  TrainerEndpoint endpoint_{loop_.executor(), 2};
 };
 
 constexpr char kBody[] =
     R"({"trainerStatus": {"metrics": [{"name": "current_step", "value": "7"}]}})";
 
-TEST_CASE_METHOD(DoorFixture, "what a worker posts is known of it, until another round begins") {
-  CHECK(door_.told(1) == nullptr);
+TEST_CASE_METHOD(TrainerEndpointFixture,
+                 "what a worker posts is known of it, until another round begins") {
+  CHECK(endpoint_.told(1) == nullptr);
   CHECK_THAT(posted("/1", "secret", kBody), contains("HTTP/1.1 200"));
-  REQUIRE(door_.told(1) != nullptr);
-  CHECK(door_.told(1)->step == 7);
-  CHECK(door_.told(0) == nullptr);
-  door_.forget();
-  CHECK(door_.told(1) == nullptr);
+  REQUIRE(endpoint_.told(1) != nullptr);
+  CHECK(endpoint_.told(1)->step == 7);
+  CHECK(endpoint_.told(0) == nullptr);
+  endpoint_.forget();
+  CHECK(endpoint_.told(1) == nullptr);
 }
 
-TEST_CASE_METHOD(DoorFixture, "who does not know the token, or the worker, changes nothing") {
+TEST_CASE_METHOD(TrainerEndpointFixture,
+                 "who does not know the token, or the worker, changes nothing") {
   CHECK_THAT(posted("/1", "guess", kBody), contains("401"));
   CHECK_THAT(posted("/2", "secret", kBody), contains("404"));
   CHECK_THAT(posted("/x", "secret", kBody), contains("404"));
   CHECK_THAT(posted("/1", "secret", "{}"), contains("400"));
-  CHECK(door_.told(1) == nullptr);
+  CHECK(endpoint_.told(1) == nullptr);
 }
 
 }  // namespace

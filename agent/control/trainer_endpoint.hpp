@@ -1,4 +1,4 @@
-// TrainerDoor takes what trainings on this node report in the way of the Kubeflow Trainer (see
+// TrainerEndpoint takes what trainings on this node report in the way of the Kubeflow Trainer (see
 // trainer_status.hpp): on loopback, from processes with the token that is in a file of the job's
 // folder.
 //
@@ -20,12 +20,12 @@
 
 namespace ddprun {
 
-class TrainerDoor {
+class TrainerEndpoint {
  public:
   /// For the trainings of `workers` workers. Until open() they report nothing.
-  TrainerDoor(const asio::any_io_executor& executor, int workers);
-  ~TrainerDoor() { close(); }
-  TrainerDoor(const TrainerDoor&) = delete;
+  TrainerEndpoint(const asio::any_io_executor& executor, int workers);
+  ~TrainerEndpoint() { close(); }
+  TrainerEndpoint(const TrainerEndpoint&) = delete;
 
   /// Listens on loopback for those that know `token`. Errors: kUnavailable.
   Result<void> open(std::string token);

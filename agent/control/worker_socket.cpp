@@ -1,4 +1,4 @@
-#include "agent/control/worker_door.hpp"
+#include "agent/control/worker_socket.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -32,16 +32,16 @@ bool has_ended(pid_t pid) {
 
 }  // namespace
 
-struct WorkerDoor::Line {
+struct WorkerSocket::Line {
   explicit Line(stream_protocol::socket connection) : socket{std::move(connection)} {}
   stream_protocol::socket socket;
   int local_rank = -1;  // -1: it has not said hello
 };
 
-WorkerDoor::WorkerDoor(const asio::any_io_executor& executor, int workers)
+WorkerSocket::WorkerSocket(const asio::any_io_executor& executor, int workers)
     : acceptor_{executor}, workers_{workers} {}
 
-Result<void> WorkerDoor::open(const std::filesystem::path& folder) {
+Result<void> WorkerSocket::open(const std::filesystem::path& folder) {
   const std::string path = (folder / "control").string();
   boost::system::error_code error;
   stream_protocol::acceptor acceptor{acceptor_.get_executor()};
@@ -55,21 +55,21 @@ Result<void> WorkerDoor::open(const std::filesystem::path& folder) {
   return {};
 }
 
-void WorkerDoor::begin(std::chrono::milliseconds patience, Heard heard) {
+void WorkerSocket::begin(std::chrono::milliseconds patience, Heard heard) {
   patience_ = patience;
   heard_ = std::move(heard);
   if (!acceptor_.is_open()) return;
   start_coroutine(acceptor_.get_executor(), accept(), report_failure("what workers say"));
 }
 
-void WorkerDoor::close() {
+void WorkerSocket::close() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
   for (const auto& [local_rank, line] : lines_) line->socket.close(ignored);
   lines_.clear();
 }
 
-asio::awaitable<void> WorkerDoor::accept() {
+asio::awaitable<void> WorkerSocket::accept() {
   const std::function<void(stream_protocol::socket)> take_on =
       [this](stream_protocol::socket socket) {
         if (open_ >= kLinesPerWorkerMax * static_cast<std::size_t>(workers_)) return;
@@ -81,7 +81,7 @@ asio::awaitable<void> WorkerDoor::accept() {
 }
 
 /// The end of a connection says nothing about its worker: if that has ended, its process shows it.
-asio::awaitable<void> WorkerDoor::hear(std::shared_ptr<Line> line) {
+asio::awaitable<void> WorkerSocket::hear(std::shared_ptr<Line> line) {
   ++open_;
   std::string text;
   for (bool goes_on = true; goes_on;) {
@@ -97,7 +97,7 @@ asio::awaitable<void> WorkerDoor::hear(std::shared_ptr<Line> line) {
 }
 
 /// Returns whether more may follow.
-bool WorkerDoor::take(const std::shared_ptr<Line>& line, std::string_view text) {
+bool WorkerSocket::take(const std::shared_ptr<Line>& line, std::string_view text) {
   const auto heard = parse_worker_line(text);
   if (!heard) {
     log::warn("closed a worker's line: {}", heard.error().message);
@@ -114,7 +114,7 @@ bool WorkerDoor::take(const std::shared_ptr<Line>& line, std::string_view text) 
 }
 
 /// A worker that has said hello and died may have been replaced before anybody read it.
-bool WorkerDoor::greet(const std::shared_ptr<Line>& line, const WorkerHello& hello) {
+bool WorkerSocket::greet(const std::shared_ptr<Line>& line, const WorkerHello& hello) {
   if (hello.local_rank < 0 || hello.local_rank >= workers_) return false;
   if (const auto peer = peer_of(line->socket); peer && has_ended(peer->pid)) return false;
   line->local_rank = hello.local_rank;
@@ -127,12 +127,12 @@ bool WorkerDoor::greet(const std::shared_ptr<Line>& line, const WorkerHello& hel
 }
 
 /// Whether it is of the last process that has said hello in its seat, and that one has it still.
-bool WorkerDoor::is_worker(const std::shared_ptr<Line>& line) const {
+bool WorkerSocket::is_worker(const std::shared_ptr<Line>& line) const {
   const auto known = lines_.find(line->local_rank);
   return known != lines_.end() && known->second == line;
 }
 
-void WorkerDoor::forget(const std::vector<int>& local_ranks) {
+void WorkerSocket::forget(const std::vector<int>& local_ranks) {
   for (const int local_rank : local_ranks) {
     entrances_.erase(local_rank);
     lines_.erase(local_rank);
@@ -141,7 +141,7 @@ void WorkerDoor::forget(const std::vector<int>& local_ranks) {
 
 /// Lines are short, and a worker's thread reads all the time: one that does not take it is in a
 /// state in which it cannot stay.
-void WorkerDoor::say(Line& line, const std::string& text) {
+void WorkerSocket::say(Line& line, const std::string& text) {
   const auto length = static_cast<ssize_t>(text.size());
   const auto sent =
       ::send(line.socket.native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -150,12 +150,12 @@ void WorkerDoor::say(Line& line, const std::string& text) {
   line.socket.close(ignored);
 }
 
-void WorkerDoor::tell_all(const std::string& line) {
+void WorkerSocket::tell_all(const std::string& line) {
   for (const auto& [local_rank, worker] : lines_) say(*worker, line);
 }
 
-void WorkerDoor::enter(int local_rank, int round,
-                       const std::map<std::string, std::string>& environment) {
+void WorkerSocket::enter(int local_rank, int round,
+                         const std::map<std::string, std::string>& environment) {
   const auto line = lines_.find(local_rank);
   const std::string text = enter_line(round, environment);
   if (line != lines_.end())

@@ -1,4 +1,4 @@
-#include "rendezvous/service/door.hpp"
+#include "rendezvous/service/admission.hpp"
 
 #include <array>
 #include <boost/asio/as_tuple.hpp>
@@ -63,12 +63,12 @@ std::string peer_of(const tcp::socket& socket) {
 
 }  // namespace
 
-void Door::lock(std::shared_ptr<const TlsContext> tls, int handshake_threads) {
+void Admission::lock(std::shared_ptr<const TlsContext> tls, int handshake_threads) {
   tls_ = std::move(tls);
   if (handshake_threads > 0) pool_ = std::make_unique<HandshakePool>(handshake_threads);
 }
 
-bool Door::admits(tcp::socket& socket, char first) {
+bool Admission::admits(tcp::socket& socket, char first) {
   const bool tls = first == kTlsFirstByte;
   if (tls == (tls_ != nullptr)) return true;
   if (tls) {
@@ -83,23 +83,23 @@ bool Door::admits(tcp::socket& socket, char first) {
   return false;
 }
 
-bool Door::is_agent(char first) const { return tls_ != nullptr || first == kAgentFirstByte; }
+bool Admission::is_agent(char first) const { return tls_ != nullptr || first == kAgentFirstByte; }
 
-std::shared_ptr<Channel> Door::open(tcp::socket socket) const {
+std::shared_ptr<Channel> Admission::open(tcp::socket socket) const {
   return std::make_shared<Channel>(std::move(socket),
                                    tls_ ? std::make_unique<TlsSession>(tls_) : nullptr);
 }
 
-HandshakePool* Door::pool_for(std::size_t newcomers) const {
+HandshakePool* Admission::pool_for(std::size_t newcomers) const {
   return newcomers > kFewNewcomers ? pool_.get() : nullptr;
 }
 
-Result<void> Door::may_speak_of(const Channel& channel, const std::string& run_id) const {
+Result<void> Admission::may_speak_of(const Channel& channel, const std::string& run_id) const {
   if (!tls_ || channel.proven_run_id() == run_id) return {};
   return Error{Error::Kind::kDenied, "its secret is that of another job"};
 }
 
-Result<void> Door::may_join(const Channel& channel, const Join& join) const {
+Result<void> Admission::may_join(const Channel& channel, const Join& join) const {
   if (!tls_) return {};
   if (const auto proven = may_speak_of(channel, join.run_id); !proven) return proven.error();
   if (join.terms.store == StoreAt::kLeader)
@@ -107,7 +107,7 @@ Result<void> Door::may_join(const Channel& channel, const Join& join) const {
   return {};
 }
 
-void Door::failed(const Channel& channel, const Error& error) {
+void Admission::failed(const Channel& channel, const Error& error) {
   if (tls_ && error.kind == Error::Kind::kDenied)
     turned_away_.say("turned away {}: {}", channel.peer(), error.message);
   else

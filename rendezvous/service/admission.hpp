@@ -59,12 +59,12 @@ class Newcomers {
   std::shared_ptr<OldestFirst> all_;  // places may outlive the server, in their coroutines
 };
 
-/// Door decides how a server goes on with a peer, by the first byte that it sends.
+/// Admission decides how a server goes on with a peer, by the first byte that it sends.
 ///
 /// Without a secret agents and store clients are let in as they are. With one, only TLS is: a peer
 /// with another protocol is refused, with a reason if its protocol has words for one. A refused
 /// peer is logged, but not more often than a GatedLog writes it.
-class Door {
+class Admission {
  public:
   /// From now on only who proves a key of `tls` is let in. When many come at once,
   /// `handshake_threads` threads help the event loop.
