@@ -94,11 +94,11 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       link_{executor, spec_, run_, services_.coordinator,
             [this](const AgentEvent& event) {
               if (const auto* order = std::get_if<Ordered>(&event)) hear(order->message);
-              if (std::holds_alternative<CoordinatorLost>(event)) desk_.lose_coordinator();
+              if (std::holds_alternative<CoordinatorLost>(event)) queries_.lose_coordinator();
               step(event);
             }},
       record_{executor},
-      desk_{executor, [this](const AgentMessage& question) { link_.send(question); }},
+      queries_{executor, [this](const AgentMessage& question) { link_.send(question); }},
       workers_{executor, spec_, std::move(node), services_.consoles,
                [this](const WorkerExited& worker) {
                  introspection_.look_again();
@@ -147,7 +147,7 @@ asio::awaitable<AgentEnd> Agent::run() {
   check_ends_.emit(asio::cancellation_type::terminal);
   services_.staying.close();
   link_.end();
-  desk_.lose_coordinator();
+  queries_.lose_coordinator();
   co_await workers_.end();
   co_return *end_;
 }
@@ -168,7 +168,7 @@ void Agent::hear(const CoordinatorMessage& message) {
   if (std::holds_alternative<Joined>(message)) note_leading();
   tell_user(message);
   record_.hear(message);
-  desk_.hear(message);
+  queries_.hear(message);
 }
 
 /// The coordinator may have been lost, and this node's own may follow it.
@@ -215,7 +215,7 @@ void Agent::perform(const AgentAction& action) {
       [&](const Tell& a) { tell(a.message); },  //
       [&](const Disconnect&) {
         link_.disconnect();
-        desk_.lose_coordinator();
+        queries_.lose_coordinator();
       },
       [&](const TellStandby& a) { services_.coordinator.led_by(a.leader); },
       [&](const Warn& a) { log::warn("{}", a.text); },

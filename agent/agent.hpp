@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/control/status_desk.hpp"
+#include "agent/control/job_queries.hpp"
 #include "agent/control/trainer_endpoint.hpp"
 #include "agent/control/worker_socket.hpp"
 #include "agent/coordinator_link.hpp"
@@ -71,13 +71,13 @@ class Agent {
 
   /// What the coordinator has sent, for the report of the job.
   JobRecord& record() { return record_; }
-  /// Asks the coordinator how the job is; see JobDesk.
+  /// Asks the coordinator how the job is; see JobQueries.
   asio::awaitable<Result<JobStatus>> status(std::chrono::milliseconds timeout) {
-    return desk_.status(timeout);
+    return queries_.status(timeout);
   }
-  /// Asks the coordinator what all workers of the job do; see JobDesk.
+  /// Asks the coordinator what all workers of the job do; see JobQueries.
   asio::awaitable<Result<JobDump>> dump(std::chrono::milliseconds timeout) {
-    return desk_.dump(timeout);
+    return queries_.dump(timeout);
   }
   /// Stops this node's part in the job as if ddprun had got that signal.
   void stop(int signal);
@@ -111,7 +111,7 @@ class Agent {
   JobNews news_;
   CoordinatorLink link_;
   JobRecord record_;
-  JobDesk desk_;
+  JobQueries queries_;
   WorkerSet workers_;
   Introspection introspection_;
   std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);

@@ -1,5 +1,6 @@
-// A desk asks the coordinator one kind of question for all callers of this node's agent: the state
-// of the job (StatusDesk), or what all workers do (DumpDesk). An agent has both in its JobDesk.
+// A SharedQuery asks the coordinator one kind of question for all callers of this node's agent: the
+// state of the job (StatusQuery), or what all workers do (DumpQuery). An agent has both in its
+// JobQueries.
 //
 // Callers that ask while a question is in progress share its answer, so that frequent calls cost
 // the coordinator nothing.
@@ -38,14 +39,14 @@ struct DumpQuestion {
 };
 
 template <typename Question>
-class Desk {
+class SharedQuery {
  public:
   using Ask = typename Question::Ask;
   using Answer = typename Question::Answer;
 
   /// `send` sends to the coordinator.
-  Desk(const asio::any_io_executor& executor, std::function<void(const Ask&)> send);
-  Desk(const Desk&) = delete;
+  SharedQuery(const asio::any_io_executor& executor, std::function<void(const Ask&)> send);
+  SharedQuery(const SharedQuery&) = delete;
 
   /// Hears what the coordinator says: whether it can be asked, and its answers.
   void hear(const CoordinatorMessage& message);
@@ -65,20 +66,20 @@ class Desk {
   asio::steady_timer answered_;  // never expires: it is cancelled when there is an answer
 };
 
-extern template class Desk<StatusQuestion>;
-extern template class Desk<DumpQuestion>;
-using StatusDesk = Desk<StatusQuestion>;
-using DumpDesk = Desk<DumpQuestion>;
+extern template class SharedQuery<StatusQuestion>;
+extern template class SharedQuery<DumpQuestion>;
+using StatusQuery = SharedQuery<StatusQuestion>;
+using DumpQuery = SharedQuery<DumpQuestion>;
 
 /// All that an agent can be asked of its job.
-class JobDesk {
+class JobQueries {
  public:
   /// `send` sends to the coordinator.
-  JobDesk(const asio::any_io_executor& executor,
-          const std::function<void(const AgentMessage&)>& send)
+  JobQueries(const asio::any_io_executor& executor,
+             const std::function<void(const AgentMessage&)>& send)
       : status_{executor, send}, dump_{executor, send} {}
 
-  /// What is the same for all questions; see Desk.
+  /// What is the same for all questions; see SharedQuery.
   void hear(const CoordinatorMessage& message);
   void lose_coordinator();
 
@@ -90,8 +91,8 @@ class JobDesk {
   }
 
  private:
-  StatusDesk status_;
-  DumpDesk dump_;
+  StatusQuery status_;
+  DumpQuery dump_;
 };
 
 }  // namespace ddprun

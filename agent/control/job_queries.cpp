@@ -1,4 +1,4 @@
-#include "agent/control/status_desk.hpp"
+#include "agent/control/job_queries.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -17,13 +17,14 @@ Error not_reached() {
 }  // namespace
 
 template <typename Question>
-Desk<Question>::Desk(const asio::any_io_executor& executor, std::function<void(const Ask&)> send)
+SharedQuery<Question>::SharedQuery(const asio::any_io_executor& executor,
+                                   std::function<void(const Ask&)> send)
     : send_{std::move(send)},
       answer_{not_reached()},
       answered_{executor, asio::steady_timer::time_point::max()} {}
 
 template <typename Question>
-void Desk<Question>::hear(const CoordinatorMessage& message) {
+void SharedQuery<Question>::hear(const CoordinatorMessage& message) {
   if (std::holds_alternative<Joined>(message)) met_ = true;
   const auto* part = std::get_if<typename Question::Part>(&message);
   if (part == nullptr || !asking_ || part->question != question_) return;
@@ -35,14 +36,14 @@ void Desk<Question>::hear(const CoordinatorMessage& message) {
 }
 
 template <typename Question>
-void Desk<Question>::lose_coordinator() {
+void SharedQuery<Question>::lose_coordinator() {
   met_ = asking_ = false;
   answer_ = not_reached();
   answered_.cancel();
 }
 
 template <typename Question>
-asio::awaitable<Result<typename Question::Answer>> Desk<Question>::ask(
+asio::awaitable<Result<typename Question::Answer>> SharedQuery<Question>::ask(
     std::chrono::milliseconds timeout) {
   constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
   if (!met_) co_return not_reached();
@@ -57,15 +58,15 @@ asio::awaitable<Result<typename Question::Answer>> Desk<Question>::ask(
   co_return Error{Error::Kind::kTimeout, "the job's coordinator does not answer"};
 }
 
-template class Desk<StatusQuestion>;
-template class Desk<DumpQuestion>;
+template class SharedQuery<StatusQuestion>;
+template class SharedQuery<DumpQuestion>;
 
-void JobDesk::hear(const CoordinatorMessage& message) {
+void JobQueries::hear(const CoordinatorMessage& message) {
   status_.hear(message);
   dump_.hear(message);
 }
 
-void JobDesk::lose_coordinator() {
+void JobQueries::lose_coordinator() {
   status_.lose_coordinator();
   dump_.lose_coordinator();
 }
