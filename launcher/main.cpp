@@ -96,8 +96,8 @@ int launch(StepStart&& step, boost::asio::io_context& io, Console& out, Console&
 }
 
 int run_subcommand(const Subcommand& command, const std::vector<std::string>& words,
-                   const Stage& stage) {
-  const auto code = command.run({words.begin() + 1, words.end()}, stage);
+                   const CommandContext& context) {
+  const auto code = command.run({words.begin() + 1, words.end()}, context);
   return code ? *code : complain(code.error(), "ddprun " + words.front());
 }
 

@@ -103,7 +103,7 @@ std::string checkpoint_table(const std::vector<CheckpointEntry>& entries,
   return table.text();
 }
 
-Result<int> run_checkpoint(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_checkpoint(const std::vector<std::string>& words, const CommandContext& context) {
   std::string folder;
   CommandOptions command{"Looks at checkpoints that the worker SDK has written.",
                          "ddprun checkpoint"};
@@ -114,10 +114,10 @@ Result<int> run_checkpoint(const std::vector<std::string>& words, const Stage& s
   command.examples(
       "ddprun checkpoint ls checkpoints\n"
       "ddprun checkpoint verify checkpoints/checkpoint-000000000042");
-  if (const auto done = command.parse(words, stage.out)) return *done;
+  if (const auto done = command.parse(words, context.out)) return *done;
   const SilenceNote note{folder};
   try {
-    return check.is_chosen() ? verify(folder, stage.out) : list(folder, stage.out);
+    return check.is_chosen() ? verify(folder, context.out) : list(folder, context.out);
   } catch (const fs::filesystem_error& e) {
     log::error("cannot read '{}': {}", folder, e.code().message());
     return 1;
@@ -148,7 +148,7 @@ int explain(const std::string& path, Console& out) {
 
 }  // namespace
 
-Result<int> run_explain(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_explain(const std::vector<std::string>& words, const CommandContext& context) {
   std::string file;
   CommandOptions command{
       "Prints what a report says: why a job failed or hangs, and what to do about it. "
@@ -156,8 +156,8 @@ Result<int> run_explain(const std::vector<std::string>& words, const Stage& stag
       "ddprun explain"};
   command.argument("FILE", file, "what --report-file has written", {.required = true});
   command.examples("ddprun explain report.json");
-  if (const auto done = command.parse(words, stage.out)) return *done;
-  return explain(file, stage.out);
+  if (const auto done = command.parse(words, context.out)) return *done;
+  return explain(file, context.out);
 }
 
 namespace {
@@ -204,7 +204,7 @@ int trace(const std::vector<std::string>& logs, const std::string& path, Console
 
 }  // namespace
 
-Result<int> run_trace(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_trace(const std::vector<std::string>& words, const CommandContext& context) {
   std::vector<std::string> logs;
   std::string path;
   CommandOptions command{
@@ -215,8 +215,8 @@ Result<int> run_trace(const std::vector<std::string>& words, const Stage& stage)
   command.argument("FILE", logs, "what --event-log has written, one or more", {.required = true});
   command.option("-o,--output", path, "FILE", "write the trace there, and not to standard output");
   command.examples("ddprun trace events-*.jsonl -o trace.json");
-  if (const auto done = command.parse(words, stage.out)) return *done;
-  return trace(logs, path, stage.out);
+  if (const auto done = command.parse(words, context.out)) return *done;
+  return trace(logs, path, context.out);
 }
 
 }  // namespace ddprun

@@ -35,7 +35,7 @@ void declare(CommandOptions& command, NodesWish& wish) {
   command.flag("--json", wish.json, "for programs");
 }
 
-Result<int> forgive(const NodesWish& wish, const Stage& stage) {
+Result<int> forgive(const NodesWish& wish, const CommandContext& context) {
   int code = 0;
   for (const std::string& host : wish.forgiven) {
     const auto forgiven = forgive_node(wish.folder, host);
@@ -46,12 +46,12 @@ Result<int> forgive(const NodesWish& wish, const Stage& stage) {
       code = 1;
       continue;
     }
-    stage.out.write("forgave " + host + " " + counted(*forgiven, "failure") + "\n");
+    context.out.write("forgave " + host + " " + counted(*forgiven, "failure") + "\n");
   }
   return code;
 }
 
-Result<int> show(const NodesWish& wish, const NodePolicy& policy, const Stage& stage) {
+Result<int> show(const NodesWish& wish, const NodePolicy& policy, const CommandContext& context) {
   std::error_code error;
   if (!std::filesystem::is_directory(wish.folder, error))
     return Error{Error::Kind::kNotFound,
@@ -63,14 +63,14 @@ Result<int> show(const NodesWish& wish, const NodePolicy& policy, const Stage& s
   for (const std::string& file : found->unread) log::warn("a record cannot be read: {}", file);
   const auto now = unix_time_ms();
   const auto lines = lines_of_nodes(found->records, policy, now);
-  stage.out.write(wish.json ? nodes_json(lines, policy)
-                            : nodes_text(lines, policy, wish.folder, now));
+  context.out.write(wish.json ? nodes_json(lines, policy)
+                              : nodes_text(lines, policy, wish.folder, now));
   return 0;
 }
 
 }  // namespace
 
-Result<int> run_nodes(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_nodes(const std::vector<std::string>& words, const CommandContext& context) {
   NodesWish wish;
   CommandOptions command{
       "Shows which nodes caused failures of jobs, as --node-history keeps them, and which are left "
@@ -80,14 +80,14 @@ Result<int> run_nodes(const std::vector<std::string>& words, const Stage& stage)
       "ddprun nodes /shared/nodes\n"
       "ddprun nodes /shared/nodes --forgive node-7");
   declare(command, wish);
-  if (const auto done = command.parse(words, stage.out)) return *done;
+  if (const auto done = command.parse(words, context.out)) return *done;
   const SilenceNote note{wish.folder};
-  if (!wish.forgiven.empty()) return forgive(wish, stage);
+  if (!wish.forgiven.empty()) return forgive(wish, context);
   const auto strikes = parse_integer({wish.strikes, "--strikes"}, 1, kNodeFailuresMax);
   if (!strikes) return strikes.error();
   const auto window = parse_seconds({wish.window, "--window"}, true);
   if (!window) return window.error();
-  return show(wish, {*strikes, window->count()}, stage);
+  return show(wish, {*strikes, window->count()}, context);
 }
 
 }  // namespace ddprun

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launcher/run/stage.hpp"
+#include "launcher/run/command_context.hpp"
 
 namespace ddprun {
 
 /// Carries out `ddprun nodes` with the words behind it. Returns 0, or 1 when a node that is to be
 /// forgiven has caused nothing. Errors: as Subcommand's.
-Result<int> run_nodes(const std::vector<std::string>& words, const Stage& stage);
+Result<int> run_nodes(const std::vector<std::string>& words, const CommandContext& context);
 
 }  // namespace ddprun

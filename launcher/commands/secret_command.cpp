@@ -35,9 +35,9 @@ Result<void> keep_to_owner(int output) {
 
 }  // namespace
 
-Result<int> run_secret(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_secret(const std::vector<std::string>& words, const CommandContext& context) {
   if (words == std::vector<std::string>{"--help"} || words == std::vector<std::string>{"-h"}) {
-    stage.out.write(kHelp);
+    context.out.write(kHelp);
     return 0;
   }
   if (!words.empty())
@@ -45,7 +45,7 @@ Result<int> run_secret(const std::vector<std::string>& words, const Stage& stage
   if (const auto kept = keep_to_owner(STDOUT_FILENO); !kept) return kept.error();
   const auto secret = fresh_secret();
   if (!secret) return secret.error();
-  stage.out.write(to_text(*secret) + "\n");
+  context.out.write(to_text(*secret) + "\n");
   return 0;
 }
 

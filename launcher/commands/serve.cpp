@@ -128,26 +128,26 @@ void declare(CommandOptions& command, const Listener& listener, ListenOptions& o
 }
 
 /// Listens, says `listening on HOST:PORT` and serves until SIGTERM, SIGINT or SIGHUP. Returns 0.
-Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage,
+Result<int> serve_until_stopped(const ListenOptions& options, const CommandContext& context,
                                 const BeginToListen& begin) {
   // Each agent or client takes a file, and a shell usually allows 1,024.
   if (const auto raised = raise_file_limit("ddprun", 0); !raised) return raised.error();
-  auto address = options.host.empty() ? Result<asio::ip::address>{all_addresses(stage.io)}
-                                      : resolve(stage.io, options.host);
+  auto address = options.host.empty() ? Result<asio::ip::address>{all_addresses(context.io)}
+                                      : resolve(context.io, options.host);
   if (!address) return address.error();
   const auto port = begin(*address, options);
   if (!port)
     return Error{port.error().kind,
-                 port.error().message + whose_port(stage.io, *address, options.port, "")};
+                 port.error().message + whose_port(context.io, *address, options.port, "")};
   // The first process of a container becomes the parent of all orphans there.
-  asio::signal_set child_ends{stage.io, SIGCHLD};
+  asio::signal_set child_ends{context.io, SIGCHLD};
   const auto serving = std::make_shared<bool>(true);
   auto reaping = keep_reaping(child_ends, [serving] {
     reap_orphans({});
     return *serving;
   });
-  start_coroutine(stage.io, std::move(reaping), report_failure("reaping orphans"));
-  asio::signal_set signals{stage.io, SIGTERM, SIGINT, SIGHUP};
+  start_coroutine(context.io, std::move(reaping), report_failure("reaping orphans"));
+  asio::signal_set signals{context.io, SIGTERM, SIGINT, SIGHUP};
   bool stopped = false;
   signals.async_wait([&](boost::system::error_code, int signal) {
     log::info("{} received", strsignal(signal));
@@ -155,34 +155,34 @@ Result<int> serve_until_stopped(const ListenOptions& options, const Stage& stage
   });
   std::optional<PortFile> port_file;
   if (!options.port_file.empty()) port_file.emplace(options.port_file);
-  stage.io.restart();
+  context.io.restart();
   const auto is_stopped = [&] {
-    stage.io.poll();
+    context.io.poll();
     return stopped;
   };
   if (port_file)
     if (const auto written = port_file->write(*port, is_stopped); !written) return written.error();
-  if (!stopped) stage.out.write("listening on " + endpoint_text({*address, *port}) + "\n");
-  stage.io.restart();
-  while (!stopped) stage.io.run_one();
+  if (!stopped) context.out.write("listening on " + endpoint_text({*address, *port}) + "\n");
+  context.io.restart();
+  while (!stopped) context.io.run_one();
   *serving = false;
   if (port_file) port_file->remove();
   return 0;
 }
 
 /// Reads the words, and prints --help or serves.
-Result<int> run(const Listener& listener, const std::vector<std::string>& words, const Stage& stage,
-                const BeginToListen& begin) {
+Result<int> run(const Listener& listener, const std::vector<std::string>& words,
+                const CommandContext& context, const BeginToListen& begin) {
   ListenOptions options;
   std::string port = std::to_string(listener.port);
   CommandOptions command{listener.about, "ddprun " + listener.name};
   command.examples(listener.examples);
   declare(command, listener, options, port);
-  if (const auto done = command.parse(words, stage.out)) return *done;
+  if (const auto done = command.parse(words, context.out)) return *done;
   const auto number = parse_integer({port, "--port"}, 0, kPortMax);
   if (!number) return number.error();
   options.port = static_cast<std::uint16_t>(*number);
-  return serve_until_stopped(options, stage, begin);
+  return serve_until_stopped(options, context, begin);
 }
 
 /// Shows the jobs in a browser where the options want it.
@@ -227,7 +227,7 @@ Result<void> lock(Server& server, const ListenOptions& options, const asio::ip::
 
 }  // namespace
 
-Result<int> run_server(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_server(const std::vector<std::string>& words, const CommandContext& context) {
   const Listener listener{
       "server",
       "Hosts the rendezvous of any number of jobs, by their run id, and outlives them: their "
@@ -239,18 +239,18 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
   std::unique_ptr<StatusServer> page;
   std::shared_ptr<FolderMemory> memory;
   auto code = run(
-      listener, words, stage,
+      listener, words, context,
       [&](const asio::ip::address& address, const ListenOptions& options) -> Result<std::uint16_t> {
-        auto listening = Server::listen(stage.io.get_executor(), address, options.port,
+        auto listening = Server::listen(context.io.get_executor(), address, options.port,
                                         limits_for(file_limit()));
         if (!listening) return listening.error();
         server = std::move(*listening);
         if (const auto locked = lock(*server, options, address); !locked) return locked.error();
-        auto shown = show(*server, options, stage.io);
+        auto shown = show(*server, options, context.io);
         if (!shown) return shown.error();
         page = std::move(*shown);
         if (!options.node_history.empty())
-          memory = std::make_shared<FolderMemory>(stage.io.get_executor(), options.node_history);
+          memory = std::make_shared<FolderMemory>(context.io.get_executor(), options.node_history);
         server->remember_nodes_in(memory ? memory : memory_of_process());
         server->start();
         return server->port();
@@ -258,34 +258,34 @@ Result<int> run_server(const std::vector<std::string>& words, const Stage& stage
   if (page) page->close();
   if (!server) return code;
   server->close();
-  stage.io.run_for(std::chrono::seconds{2});  // lets the last words to connected agents out
+  context.io.run_for(std::chrono::seconds{2});  // lets the last words to connected agents out
   if (memory) memory->end_within(kMemoryEndTimeout);
-  stage.io.restart();
-  stage.io.poll();  // logs what went wrong with that
+  context.io.restart();
+  context.io.poll();  // logs what went wrong with that
   return code;
 }
 
-Result<int> run_store(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_store(const std::vector<std::string>& words, const CommandContext& context) {
   const Listener listener{"store",
                           "Serves the key-value store of torch.distributed, as torch's TCPStore "
                           "does. Every client that connects is served.",
                           "ddprun store --host 127.0.0.1 --port 29500", kStorePort};
-  StoreServer store{stage.io.get_executor()};
-  asio::ip::tcp::acceptor acceptor{stage.io};
+  StoreServer store{context.io.get_executor()};
+  asio::ip::tcp::acceptor acceptor{context.io};
   auto code = run(
-      listener, words, stage,
+      listener, words, context,
       [&](const asio::ip::address& address, const ListenOptions& options) -> Result<std::uint16_t> {
-        auto listening = listen_on(stage.io.get_executor(), {address, options.port});
+        auto listening = listen_on(context.io.get_executor(), {address, options.port});
         if (!listening) return listening.error();
         acceptor = std::move(*listening);
         auto clients = accept_all(
             acceptor, [&](asio::ip::tcp::socket socket) { store.adopt(std::move(socket)); });
-        start_coroutine(stage.io, std::move(clients), report_failure("the store"));
+        start_coroutine(context.io, std::move(clients), report_failure("the store"));
         return acceptor.local_endpoint().port();
       });
   acceptor.close();
   store.close();
-  stage.io.poll();  // lets what waits for clients end
+  context.io.poll();  // lets what waits for clients end
   return code;
 }
 

@@ -20,11 +20,11 @@ namespace ddprun {
 
 namespace {
 
-Result<int> run_agent(const std::vector<std::string>& words, const Stage& stage) {
-  return run_host_agent(words, stage, parse_launch);
+Result<int> run_agent(const std::vector<std::string>& words, const CommandContext& context) {
+  return run_host_agent(words, context, parse_launch);
 }
 
-Result<int> run_help(const std::vector<std::string>& words, const Stage& stage);
+Result<int> run_help(const std::vector<std::string>& words, const CommandContext& context);
 
 constexpr std::string_view kRunning = "Commands for running jobs";
 constexpr std::string_view kOther = "Other commands";
@@ -55,14 +55,14 @@ const Subcommand* command_named(std::string_view name) {
 }
 
 /// `ddprun help stop` prints what `ddprun stop --help` does.
-Result<int> run_help(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_help(const std::vector<std::string>& words, const CommandContext& context) {
   const std::string name = words.empty() || words.front().starts_with('-') ? "help" : words.front();
   const Subcommand* const command = command_named(name);
   if (name == "help" || name == "launch") {
-    stage.out.write(help_text(command_help()));
+    context.out.write(help_text(command_help()));
     return 0;
   }
-  if (command != nullptr) return command->run({"--help"}, stage);
+  if (command != nullptr) return command->run({"--help"}, context);
   const std::string meant{meant_command(name)};
   return invalid("help: there is no command '" + name + "'" +
                  (meant.empty() ? "" : "; did you mean " + meant + "?"));

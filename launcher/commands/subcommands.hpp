@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launcher/run/stage.hpp"
+#include "launcher/run/command_context.hpp"
 #include "launcher/settings/help_text.hpp"
 
 namespace ddprun {
@@ -19,7 +19,7 @@ struct Subcommand {
   std::string_view help;   // "": no help shows it
   /// Carries it out with the words behind its name. Returns the exit code, or an Error for the
   /// user.
-  Result<int> (*run)(const std::vector<std::string>& words, const Stage& stage);
+  Result<int> (*run)(const std::vector<std::string>& words, const CommandContext& context);
 };
 
 /// Returns all of them, group by group, in the order in which --help shows them.

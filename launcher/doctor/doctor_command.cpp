@@ -58,7 +58,7 @@ JobGpus gpus_of_job(const NodeReading& reading, const FitnessQuestion& question,
 
 }  // namespace
 
-Result<int> look_at_fitness(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> look_at_fitness(const std::vector<std::string>& words, const CommandContext& context) {
   FitnessQuestion question;
   CommandOptions command{"Says whether this node is fit for the next round of a job.",
                          "ddprun doctor"};
@@ -69,14 +69,14 @@ Result<int> look_at_fitness(const std::vector<std::string>& words, const Stage& 
   command.flag("--workers-live", question.workers_live, "");
   command.option("--log-dir", question.log_dir, "TEXT", "");
   command.option("--folder", question.folders, "TEXT", "");
-  if (const auto done = command.parse(words, stage.out)) return *done;
+  if (const auto done = command.parse(words, context.out)) return *done;
   const Surroundings surroundings = this_machine(own_variable);
   FitnessReading reading = read_for_fitness(question.log_dir, question.folders, surroundings);
   const JobGpus job = gpus_of_job(reading.node, question, surroundings.environment);
   NodeFitness fitness = fitness_of(std::move(reading.node), job);
   if (fitness.state == NodeFitness::State::kFit && reading.gpus_are_late)
     fitness = {NodeFitness::State::kUnknown, "NVIDIA's driver has not answered within 5 s", ""};
-  stage.out.write(to_lines(fitness));
+  context.out.write(to_lines(fitness));
   return 0;
 }
 
@@ -141,7 +141,7 @@ Diagnosis examine_all(const ChosenHosts& chosen, const DoctorOptions& options,
   return diagnosis;
 }
 
-Result<int> examine(const DoctorOptions& options, const Stage& stage) {
+Result<int> examine(const DoctorOptions& options, const CommandContext& context) {
   const Surroundings surroundings = this_machine(own_variable);
   const auto chosen = choose_hosts(options.where, surroundings);
   if (!chosen) return chosen.error();
@@ -153,9 +153,9 @@ Result<int> examine(const DoctorOptions& options, const Stage& stage) {
   const ReportStyle style{.color = wants_color(STDOUT_FILENO),
                           .verbose = options.verbose,
                           .columns = std::min(terminal_columns(STDOUT_FILENO, 80), 120)};
-  stage.out.write(options.json
-                      ? report_json(diagnosis.readings, diagnosis.findings, diagnosis.measured)
-                      : report_text(diagnosis.nodes, diagnosis.findings, style));
+  context.out.write(options.json
+                        ? report_json(diagnosis.readings, diagnosis.findings, diagnosis.measured)
+                        : report_text(diagnosis.nodes, diagnosis.findings, style));
   return count_of(diagnosis.findings, Severity::kFailed) > 0 ? 1 : 0;
 }
 
@@ -178,9 +178,9 @@ void declare_hosts(CommandOptions& command, HostWishes& where) {
 
 }  // namespace
 
-Result<int> run_doctor(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_doctor(const std::vector<std::string>& words, const CommandContext& context) {
   if (words == std::vector<std::string>{"--node"}) return examine_for_launcher();
-  if (!words.empty() && words.front() == kFitnessWord) return look_at_fitness(words, stage);
+  if (!words.empty() && words.front() == kFitnessWord) return look_at_fitness(words, context);
   DoctorOptions options;
   CommandOptions command{
       "Says what would make a job fail on this node or on several, before it starts: Python and "
@@ -201,8 +201,8 @@ Result<int> run_doctor(const std::vector<std::string>& words, const Stage& stage
       "ddprun doctor\n"
       "ddprun doctor --hosts h1,h2 --checkpoint-dir /shared/run7 train.py\n"
       "ddprun doctor --hosts h1,h2,h3 --bench");
-  if (const auto done = command.parse(words, stage.out)) return *done;
-  return examine(options, stage);
+  if (const auto done = command.parse(words, context.out)) return *done;
+  return examine(options, context);
 }
 
 }  // namespace ddprun

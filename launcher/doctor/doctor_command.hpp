@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launcher/run/stage.hpp"
+#include "launcher/run/command_context.hpp"
 
 namespace ddprun {
 
@@ -14,10 +14,10 @@ namespace ddprun {
 /// Looks once, and prints what to_lines() makes of it. The first of `words` is kFitnessWord.
 /// Returns 0. Errors: kInvalid for words that make no sense. To be called while there is one
 /// thread.
-Result<int> look_at_fitness(const std::vector<std::string>& words, const Stage& stage);
+Result<int> look_at_fitness(const std::vector<std::string>& words, const CommandContext& context);
 
 /// Carries out the command. Returns 0, or 1 when a check has failed. Errors: kInvalid for words
 /// that make no sense.
-Result<int> run_doctor(const std::vector<std::string>& words, const Stage& stage);
+Result<int> run_doctor(const std::vector<std::string>& words, const CommandContext& context);
 
 }  // namespace ddprun

@@ -93,13 +93,13 @@ Result<HostPlace> place_of(const HostStart& start) {
 
 class HostAgent {
  public:
-  HostAgent(const Stage& stage, ParseLaunch parse)
+  HostAgent(const CommandContext& context, ParseLaunch parse)
       : parse_{parse},
-        io_{stage.io},
-        wire_{stage.out},
+        io_{context.io},
+        wire_{context.out},
         out_{wire_, framed_as(HostOutput::Stream::kOut)},
         err_{wire_, framed_as(HostOutput::Stream::kErr)},
-        control_{stage.io} {}
+        control_{context.io} {}
 
   /// Orders of the launcher come from the descriptor `control`. Errors: kInvalid, when its input
   /// cannot be waited for, as with a file.
@@ -234,16 +234,16 @@ int take_standard_input() {
 
 }  // namespace
 
-Result<int> run_host_agent(const std::vector<std::string>& words, const Stage& stage,
+Result<int> run_host_agent(const std::vector<std::string>& words, const CommandContext& context,
                            ParseLaunch parse) {
   if (!words.empty())
     return Error{Error::Kind::kInvalid,
                  "ddprun agent takes no arguments: ddprun --hosts starts it"};
-  HostAgent agent{stage, parse};
+  HostAgent agent{context, parse};
   if (const auto listening = agent.listen_to(take_standard_input()); !listening)
     return listening.error();
   const int code = agent.run();
-  set_up_log(stage.err, std::nullopt);  // the agent's console has ended
+  set_up_log(context.err, std::nullopt);  // the agent's console has ended
   return code;
 }
 

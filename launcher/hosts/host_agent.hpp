@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launcher/run/stage.hpp"
+#include "launcher/run/command_context.hpp"
 #include "launcher/settings/launch.hpp"
 #include "launcher/settings/meeting.hpp"
 
@@ -22,7 +22,7 @@ using ParseLaunch = Result<Launch> (*)(const std::vector<std::string>& arguments
 
 /// Carries out `ddprun agent`. Returns the job's exit code, which the launcher has got. Errors:
 /// kInvalid, when it was not started by a launcher.
-Result<int> run_host_agent(const std::vector<std::string>& words, const Stage& stage,
+Result<int> run_host_agent(const std::vector<std::string>& words, const CommandContext& context,
                            ParseLaunch parse);
 
 }  // namespace ddprun

@@ -64,7 +64,7 @@ struct LogWish {
 };
 
 /// Copies both streams of the worker at the same time.
-Result<void> copy_both(const Stage& stage, const FoundJob& job, const LogWish& wish) {
+Result<void> copy_both(const CommandContext& context, const FoundJob& job, const LogWish& wish) {
   Result<void> result;
   for (const bool err : {false, true}) {
     HttpQuestion question{
@@ -76,11 +76,11 @@ Result<void> copy_both(const Stage& stage, const FoundJob& job, const LogWish& w
       else if (heard->status != 200)
         result = Error{Error::Kind::kNotFound, first_plain_line(heard->body)};
     };
-    auto copying = copy_log(job, std::move(question), err ? stage.err : stage.out);
-    start_coroutine(stage.io, then(std::move(copying), judge), report_failure("reading a log"));
+    auto copying = copy_log(job, std::move(question), err ? context.err : context.out);
+    start_coroutine(context.io, then(std::move(copying), judge), report_failure("reading a log"));
   }
-  stage.io.restart();
-  stage.io.run();
+  context.io.restart();
+  context.io.run();
   return result;
 }
 
@@ -95,9 +95,9 @@ const FoundJob* agent_of(const std::vector<FoundJob>& agents, const JobStatus& s
   return nullptr;
 }
 
-std::vector<JobLine> all_jobs(const Stage& stage) {
+std::vector<JobLine> all_jobs(const CommandContext& context) {
   const std::vector<FoundJob> found = running_jobs();
-  const auto states = status_of_jobs(stage.io, found);
+  const auto states = status_of_jobs(context.io, found);
   const std::vector<std::string> names = names_of(found);
   std::vector<JobLine> lines;
   for (std::size_t i = 0; i < found.size(); ++i)
@@ -112,12 +112,12 @@ std::string list_of(const std::vector<JobLine>& jobs) {
 
 /// Between looking and stopping, one's own job may have ended, and another one may be the only one.
 /// So nothing is stopped that the user has not named. Returns what is answered; "": nothing.
-Result<std::string> ask_which(const Stage& stage) {
-  stage.out.write(list_of(all_jobs(stage)));
+Result<std::string> ask_which(const CommandContext& context) {
+  context.out.write(list_of(all_jobs(context)));
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
     return invalid("stop: no job is named, so none is stopped: ddprun stop JOB");
-  stage.out.write("Stop which job? Its name or process id, or nothing for none: ");
-  stage.out.flush_blocking();
+  context.out.write("Stop which job? Its name or process id, or nothing for none: ");
+  context.out.flush_blocking();
   std::string word;
   std::getline(std::cin, word);
   return word;
@@ -125,18 +125,18 @@ Result<std::string> ask_which(const Stage& stage) {
 
 }  // namespace
 
-Result<int> run_ls(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_ls(const std::vector<std::string>& words, const CommandContext& context) {
   bool json = false;
   CommandOptions command{"Lists the running jobs of this user on this machine.", "ddprun ls"};
   command.flag("--json", json, "print all that is known as JSON");
   command.examples("ddprun ls\nddprun ls --json | jq '.jobs[].status.step'");
-  if (const auto done = command.parse(words, stage.out)) return *done;
-  const std::vector<JobLine> lines = all_jobs(stage);
-  stage.out.write(json ? json_of(lines) : list_of(lines));
+  if (const auto done = command.parse(words, context.out)) return *done;
+  const std::vector<JobLine> lines = all_jobs(context);
+  context.out.write(json ? json_of(lines) : list_of(lines));
   return 0;
 }
 
-Result<int> run_status(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_status(const std::vector<std::string>& words, const CommandContext& context) {
   bool json = false;
   std::string word;
   CommandOptions command{"Shows the state of a running job, its nodes, ranks and progress.",
@@ -145,23 +145,23 @@ Result<int> run_status(const std::vector<std::string>& words, const Stage& stage
                    std::string{kJobHelp} + "; or HOST:PORT or the URL of a status page");
   command.flag("--json", json, "print all that is known as JSON");
   command.examples("ddprun status\nddprun status train.py --json\nddprun status http://h1:8080/");
-  if (const auto done = command.parse(words, stage.out)) return *done;
+  if (const auto done = command.parse(words, context.out)) return *done;
   Result<JobStatus> status = JobStatus{};
   if (is_endpoint(word)) {
-    status = status_at(stage.io, word);
+    status = status_at(context.io, word);
   } else {
     const auto agents = find_job(word);
     if (!agents) return agents.error();
-    status = status_of_job(stage.io, *agents);
+    status = status_of_job(context.io, *agents);
     if (status && !json) status->run_id = names_of(*agents).front();
   }
   if (!status) return status.error();
-  stage.out.write(json ? to_json(*status) + "\n"
-                       : status_text(*status, {.color = wants_color(STDOUT_FILENO)}));
+  context.out.write(json ? to_json(*status) + "\n"
+                         : status_text(*status, {.color = wants_color(STDOUT_FILENO)}));
   return 0;
 }
 
-Result<int> run_dump(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_dump(const std::vector<std::string>& words, const CommandContext& context) {
   bool json = false;
   std::string word;
   CommandOptions command{
@@ -171,16 +171,16 @@ Result<int> run_dump(const std::vector<std::string>& words, const Stage& stage) 
   command.argument("JOB", word, kJobHelp);
   command.flag("--json", json, "print it as JSON");
   command.examples("ddprun dump\nddprun dump train.py-4711 --json > dump.json");
-  if (const auto done = command.parse(words, stage.out)) return *done;
+  if (const auto done = command.parse(words, context.out)) return *done;
   const auto agents = find_job(word);
   if (!agents) return agents.error();
-  const auto dump = dump_of_job(stage.io, *agents, json);
+  const auto dump = dump_of_job(context.io, *agents, json);
   if (!dump) return dump.error();
-  stage.out.write(*dump);
+  context.out.write(*dump);
   return 0;
 }
 
-Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_logs(const std::vector<std::string>& words, const CommandContext& context) {
   LogWish wish;
   std::vector<std::string> names;
   CommandOptions command{
@@ -193,7 +193,7 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
   command.flag("-f,--follow", wish.follow, "keep showing what it writes");
   command.option("-c,--bytes", wish.bytes, "N", "show at most this many bytes of earlier output");
   command.examples("ddprun logs 3\nddprun logs train.py 3 -f");
-  if (const auto done = command.parse(words, stage.out)) return *done;
+  if (const auto done = command.parse(words, context.out)) return *done;
   if (names.size() > 2) return invalid("logs: expected [JOB] RANK");
   const auto rank = parse_number<int>(names.back());
   if (!rank || *rank < 0) return invalid("logs: '" + plain_line(names.back()) + "' is no rank");
@@ -201,15 +201,15 @@ Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage) 
   if (names.size() == 2) wish.job = names.front();
   const auto agents = find_job(wish.job);
   if (!agents) return agents.error();
-  const auto status = status_of_job(stage.io, *agents);
+  const auto status = status_of_job(context.io, *agents);
   const FoundJob* agent = status ? agent_of(*agents, *status, wish.rank) : &agents->front();
   if (agent == nullptr) agent = &agents->front();
-  const auto copied = copy_both(stage, *agent, wish);
+  const auto copied = copy_both(context, *agent, wish);
   if (!copied) return copied.error();
   return 0;
 }
 
-Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_stop(const std::vector<std::string>& words, const CommandContext& context) {
   std::string word;
   CommandOptions command{
       "Stops a running job, as Ctrl-C would. Without a name it lists the running jobs, and on a "
@@ -217,9 +217,9 @@ Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage) 
       "ddprun stop"};
   command.argument("JOB", word, "the beginning of its name, or a process id");
   command.examples("ddprun stop train.py-4711");
-  if (const auto done = command.parse(words, stage.out)) return *done;
+  if (const auto done = command.parse(words, context.out)) return *done;
   if (word.empty()) {
-    const auto asked = ask_which(stage);
+    const auto asked = ask_which(context);
     if (!asked) return asked.error();
     word = *asked;
   }
@@ -228,10 +228,10 @@ Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage) 
   if (!agents) return agents.error();
   const std::string name = plain_line(names_of(*agents).front());
   for (const FoundJob& agent : *agents) {
-    const auto stopped = ask_job(stage.io, agent, {.method = "POST", .target = "/stop"});
+    const auto stopped = ask_job(context.io, agent, {.method = "POST", .target = "/stop"});
     if (!stopped) return stopped.error();
-    stage.out.write("stopping job " + name + " (process " + std::to_string(agent.facts.pid) +
-                    ")\n");
+    context.out.write("stopping job " + name + " (process " + std::to_string(agent.facts.pid) +
+                      ")\n");
   }
   return 0;
 }
@@ -317,15 +317,15 @@ void wait(asio::io_context& io, const Keys& keys, Seconds time) {
 }
 
 /// Looks until the job has gone; then that is no error.
-Result<void> watch(const Stage& stage, const std::string& word, Seconds interval) {
+Result<void> watch(const CommandContext& context, const std::string& word, Seconds interval) {
   auto agents = find_job(word);
   if (!agents) return agents.error();
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   std::optional<Screen> screen;
-  if (terminal) screen.emplace(stage.out);
-  const Keys keys{stage.io};
+  if (terminal) screen.emplace(context.out);
+  const Keys keys{context.io};
   while (!keys.enough()) {
-    auto status = status_of_job(stage.io, *agents);
+    auto status = status_of_job(context.io, *agents);
     if (!status && !find_job(std::to_string((*agents)[0].facts.pid))) return {};
     if (status) status->run_id = names_of(*agents).front();
     const std::string text = status ? status_text(*status, terminal ? Screen::style() : TextStyle{})
@@ -333,15 +333,15 @@ Result<void> watch(const Stage& stage, const std::string& word, Seconds interval
     if (terminal)
       screen->show(text);
     else
-      stage.out.write(text + "\n");
-    wait(stage.io, keys, interval);
+      context.out.write(text + "\n");
+    wait(context.io, keys, interval);
   }
   return {};
 }
 
 }  // namespace
 
-Result<int> run_top(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_top(const std::vector<std::string>& words, const CommandContext& context) {
   std::string word;
   double interval = 1;
   CommandOptions command{
@@ -352,8 +352,8 @@ Result<int> run_top(const std::vector<std::string>& words, const Stage& stage) {
   command.argument("JOB", word, kJobHelp);
   command.option("-n,--interval", interval, "SECONDS", "time from one look to the next",
                  {.least = 0.1, .most = 3600});
-  if (const auto done = command.parse(words, stage.out)) return *done;
-  const auto watched = watch(stage, word, Seconds{interval});
+  if (const auto done = command.parse(words, context.out)) return *done;
+  const auto watched = watch(context, word, Seconds{interval});
   if (!watched) return watched.error();
   return 0;
 }

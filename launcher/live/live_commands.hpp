@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launcher/run/stage.hpp"
+#include "launcher/run/command_context.hpp"
 
 namespace ddprun {
 
@@ -14,18 +14,18 @@ namespace ddprun {
 // does not answer.
 
 /// `ddprun ls [--json]`
-Result<int> run_ls(const std::vector<std::string>& words, const Stage& stage);
+Result<int> run_ls(const std::vector<std::string>& words, const CommandContext& context);
 /// `ddprun status [JOB|ENDPOINT] [--json]`
-Result<int> run_status(const std::vector<std::string>& words, const Stage& stage);
+Result<int> run_status(const std::vector<std::string>& words, const CommandContext& context);
 /// `ddprun dump [JOB] [--json]`
-Result<int> run_dump(const std::vector<std::string>& words, const Stage& stage);
+Result<int> run_dump(const std::vector<std::string>& words, const CommandContext& context);
 /// `ddprun logs JOB RANK [-f]`
-Result<int> run_logs(const std::vector<std::string>& words, const Stage& stage);
+Result<int> run_logs(const std::vector<std::string>& words, const CommandContext& context);
 /// `ddprun stop JOB`
-Result<int> run_stop(const std::vector<std::string>& words, const Stage& stage);
+Result<int> run_stop(const std::vector<std::string>& words, const CommandContext& context);
 
 /// Carries out `ddprun top [JOB]`: on a terminal it fills the screen, until q, Ctrl-C or the end of
 /// the job; elsewhere it writes one status after the other. Returns and errors as run_status().
-Result<int> run_top(const std::vector<std::string>& words, const Stage& stage);
+Result<int> run_top(const std::vector<std::string>& words, const CommandContext& context);
 
 }  // namespace ddprun

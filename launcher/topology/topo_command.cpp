@@ -79,7 +79,7 @@ std::string drawing(const Surveyed& surveyed, const std::vector<WorkerPlace>& pl
   return text + worker_table(places, style);
 }
 
-Result<int> draw(const Wish& wish, const Stage& stage) {
+Result<int> draw(const Wish& wish, const CommandContext& context) {
   const auto surveyed = survey();
   if (!surveyed) return surveyed.error();
   const auto workers = parse_workers(
@@ -91,14 +91,14 @@ Result<int> draw(const Wish& wish, const Stage& stage) {
   if (!places) return Error{places.error().kind, "--numa-binding: " + places.error().message};
   const TopoStyle style{.color = wants_color(STDOUT_FILENO),
                         .columns = terminal_columns(STDOUT_FILENO, 120)};
-  stage.out.write(wish.json ? to_json(surveyed->machine, *places)
-                            : drawing(*surveyed, *places, wish, style));
+  context.out.write(wish.json ? to_json(surveyed->machine, *places)
+                              : drawing(*surveyed, *places, wish, style));
   return 0;
 }
 
 }  // namespace
 
-Result<int> run_topo(const std::vector<std::string>& words, const Stage& stage) {
+Result<int> run_topo(const std::vector<std::string>& words, const CommandContext& context) {
   Wish wish;
   CommandOptions command{
       "Draws this machine: sockets, NUMA nodes, GPUs and network cards, how near they are to each "
@@ -113,8 +113,8 @@ Result<int> run_topo(const std::vector<std::string>& words, const Stage& stage) 
       {.variable = "PET_NUMA_BINDING", .choices = {"node", "socket", "exclusive", "core-complex"}});
   command.flag("--json", wish.json, "print all that is known as JSON");
   command.examples("ddprun topo\nddprun topo --nproc-per-node gpu --numa-binding exclusive");
-  if (const auto done = command.parse(words, stage.out)) return *done;
-  return draw(wish, stage);
+  if (const auto done = command.parse(words, context.out)) return *done;
+  return draw(wish, context);
 }
 
 }  // namespace ddprun

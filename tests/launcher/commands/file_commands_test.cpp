@@ -53,8 +53,8 @@ TEST_CASE("a folder without a checkpoint does not pass a verification") {
   asio::io_context io{1};
   Pipe pipe;
   Console console{io.get_executor(), pipe.writer()};
-  const Stage stage{io, console, console};
-  const auto code = run_checkpoint({"verify", folder.path().string()}, stage);
+  const CommandContext context{io, console, console};
+  const auto code = run_checkpoint({"verify", folder.path().string()}, context);
   REQUIRE(code.has_value());
   CHECK(*code == 1);
   CHECK_THAT(log.text(), contains("there is no checkpoint in '" + folder.path().string() + "'"));

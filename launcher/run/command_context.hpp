@@ -11,7 +11,7 @@ namespace ddprun {
 class Console;
 
 /// The event loop of the process, and its standard output and error.
-struct Stage {
+struct CommandContext {
   boost::asio::io_context& io;
   Console& out;
   Console& err;
