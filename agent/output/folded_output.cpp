@@ -19,19 +19,19 @@ FoldedOutput::FoldedOutput(const asio::any_io_executor& executor, Console& out, 
       progress_{executor, TimePoint::max()} {}
 
 asio::awaitable<void> FoldedOutput::writable(int rank) {
-  while (!closed_ && folder_.is_far_ahead(rank))
+  while (!closed_ && merger_.is_far_ahead(rank))
     co_await progress_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
 void FoldedOutput::expect(const Speaker& speaker, bool err, bool has_file) {
   all_have_files_ = all_have_files_ && has_file;
-  folder_.expect(speaker, err);
+  merger_.expect(speaker, err);
 }
 
 void FoldedOutput::say(int rank, bool err, std::string_view text, const std::string& stamp) {
   while (!text.empty()) {
     const LinePiece piece = first_line(text);
-    show(folder_.say(rank, {err, std::string{piece.text}, std::string{piece.end}, stamp},
+    show(merger_.say(rank, {err, std::string{piece.text}, std::string{piece.end}, stamp},
                      Clock::now()));
     text.remove_prefix(piece.text.size() + piece.end.size());
   }
@@ -40,13 +40,13 @@ void FoldedOutput::say(int rank, bool err, std::string_view text, const std::str
 
 void FoldedOutput::ended(int rank, bool now) {
   const TimePoint time = Clock::now();
-  if (now) show(folder_.flush(rank, time));
-  show(folder_.ended(rank, time));
+  if (now) show(merger_.flush(rank, time));
+  show(merger_.ended(rank, time));
   set_timer();
 }
 
 void FoldedOutput::close() {
-  show(folder_.flush_all(Clock::now()));
+  show(merger_.flush_all(Clock::now()));
   closed_ = true;
   progress_.cancel();
   timer_.cancel();
@@ -55,7 +55,7 @@ void FoldedOutput::close() {
 }
 
 void FoldedOutput::set_timer() {
-  const TimePoint due = folder_.next_tick().value_or(TimePoint::max());
+  const TimePoint due = merger_.next_tick().value_or(TimePoint::max());
   if (due != timer_.expiry()) timer_.expires_at(due);
   if (std::exchange(running_, true)) return;
   start_coroutine(timer_.get_executor(), keep_showing(), report_failure("showing workers' lines"));
@@ -66,12 +66,12 @@ asio::awaitable<void> FoldedOutput::keep_showing() {
   while (!closed_) {
     const auto [moved] = co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
     if (moved || closed_) continue;
-    show(folder_.tick(Clock::now()));
-    timer_.expires_at(folder_.next_tick().value_or(TimePoint::max()));
+    show(merger_.tick(Clock::now()));
+    timer_.expires_at(merger_.next_tick().value_or(TimePoint::max()));
   }
 }
 
-void FoldedOutput::show(const Folder::Lines& lines) {
+void FoldedOutput::show(const LineMerger::Lines& lines) {
   for (const FoldedLine& line : lines) show(line);
   if (!lines.empty()) progress_.cancel();
 }

@@ -1,5 +1,5 @@
 // FoldedOutput: ddprun's own streams for the workers of a node whose equal lines are shown once. It
-// gives Folder the lines and the time, and writes what that returns.
+// gives LineMerger the lines and the time, and writes what that returns.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "agent/output/console.hpp"
-#include "agent/output/folder.hpp"
+#include "agent/output/line_merger.hpp"
 #include "base/asio.hpp"
 
 namespace ddprun {
@@ -43,7 +43,7 @@ class FoldedOutput : public std::enable_shared_from_this<FoldedOutput> {
 
  private:
   asio::awaitable<void> keep_showing();
-  void show(const Folder::Lines& lines);
+  void show(const LineMerger::Lines& lines);
   void show(const FoldedLine& line);
   void set_timer();
 
@@ -55,7 +55,7 @@ class FoldedOutput : public std::enable_shared_from_this<FoldedOutput> {
 
   Stream out_, err_;
   Label label_;
-  Folder folder_;
+  LineMerger merger_;
   asio::steady_timer timer_;
   asio::steady_timer progress_;  // its waiters are woken when lines were shown
   bool all_have_files_ = true;

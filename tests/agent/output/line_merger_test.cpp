@@ -1,4 +1,4 @@
-#include "agent/output/folder.hpp"
+#include "agent/output/line_merger.hpp"
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@ class Node {
  public:
   explicit Node(int workers, bool started = true) {
     for (int rank = 0; rank < workers; ++rank) {
-      folder.expect({rank, rank, 1000 + rank}, false);
-      folder.expect({rank, rank, 1000 + rank}, true);
+      merger.expect({rank, rank, 1000 + rank}, false);
+      merger.expect({rank, rank, 1000 + rank}, true);
     }
     if (!started) return;
     for (int rank = 0; rank < workers; ++rank) say(rank, "hello");
@@ -25,26 +25,26 @@ class Node {
   }
 
   void say(int rank, const std::string& text, const std::string& end = "\n", bool err = false) {
-    take(folder.say(rank, {err, text, end, {}}, now));
+    take(merger.say(rank, {err, text, end, {}}, now));
   }
   void say_all(const std::string& text) {
     for (int rank = 0; rank < 4; ++rank) say(rank, text);
   }
   void pass(Clock::duration time) {
     const TimePoint end = now + time;
-    while (folder.next_tick().value_or(end + 1ms) <= end) {
-      now = *folder.next_tick();
-      take(folder.tick(now));
+    while (merger.next_tick().value_or(end + 1ms) <= end) {
+      now = *merger.next_tick();
+      take(merger.tick(now));
     }
     now = end;
   }
-  void take(const Folder::Lines& lines) {
+  void take(const LineMerger::Lines& lines) {
     for (const FoldedLine& line : lines)
       shown.push_back(fmt::format("[{}] {}", format_number_list(line.ranks), line.line.text));
   }
   Shown now_shown() { return std::exchange(shown, {}); }
 
-  Folder folder;
+  LineMerger merger;
   TimePoint now{1h};
   Shown shown;
 };
@@ -55,14 +55,14 @@ TEST_CASE("what all say is shown once, as soon as the last one has said it") {
   CHECK(node.now_shown().empty());
   node.say(3, "loading shard 3");
   CHECK(node.now_shown() == Shown{"[0-3] loading shard 3"});
-  CHECK_FALSE(node.folder.next_tick().has_value());
+  CHECK_FALSE(node.merger.next_tick().has_value());
 }
 
 TEST_CASE("a rank that says something else stands out, after the window at the latest") {
   Node node{4};
   for (const int rank : {0, 1, 3}) node.say(rank, "ready");
   node.say(2, "CUDA error");
-  node.pass(Folder::kWindow - 1ms);
+  node.pass(LineMerger::kWindow - 1ms);
   CHECK(node.now_shown().empty());
   node.pass(1ms);
   CHECK(node.now_shown() == Shown{"[0-1,3] ready", "[2] CUDA error"});
@@ -74,7 +74,7 @@ TEST_CASE("the lines of a rank stay in their order, however far another one is a
   for (int i = 0; i < 50; ++i) node.say(1, fmt::format("line {}", i));
   node.say(1, "oops");
   for (int i = 50; i < 100; ++i) node.say(1, fmt::format("line {}", i));
-  node.pass(Folder::kWindow);
+  node.pass(LineMerger::kWindow);
   const Shown shown = node.now_shown();
   REQUIRE(shown.size() >= 101);
   for (std::size_t i = 0; i < 50; ++i) CHECK(shown[i] == fmt::format("[0-1] line {}", i));
@@ -105,14 +105,14 @@ TEST_CASE("standard output and error are told apart, and what ends lines, too") 
   node.say(1, "x", "\n", true);
   node.say(0, "50%", "\r");
   node.say(1, "50%", "\n");
-  node.pass(Folder::kWindow);
+  node.pass(LineMerger::kWindow);
   CHECK(node.now_shown() == Shown{"[0] x", "[1] x", "[0] 50%", "[1] 50%"});
 }
 
 TEST_CASE("nobody waits for a worker that has ended, or that is not shown") {
   Node node{2};
   node.say(0, "bye");
-  node.take(node.folder.ended(1, node.now));
+  node.take(node.merger.ended(1, node.now));
   CHECK(node.now_shown() == Shown{"[0] bye"});
   node.say(0, "alone");
   CHECK(node.now_shown() == Shown{"[0] alone"});
@@ -123,7 +123,7 @@ TEST_CASE("all that a failing worker said is shown at once, and what stood befor
   node.say(0, "step 1");
   node.say(1, "Traceback");
   node.say(2, "step 1");
-  node.take(node.folder.flush(1, node.now));
+  node.take(node.merger.flush(1, node.now));
   CHECK(node.now_shown() == Shown{"[0,2] step 1", "[1] Traceback"});
 }
 
@@ -136,18 +136,18 @@ TEST_CASE("while workers start, a line waits longer for those that have said not
   node.say(2, "loading");
   CHECK(node.now_shown() == Shown{"[0-2] loading"});
   node.say(0, "only one");
-  node.pass(Folder::kWindow);
+  node.pass(LineMerger::kWindow);
   CHECK(node.now_shown() == Shown{"[0] only one"});
 }
 
 TEST_CASE("a rank that never says anything delays others only at the start") {
   Node node{2, false};
   node.say(0, "step 1");
-  node.pass(Folder::kStartWindow);
+  node.pass(LineMerger::kStartWindow);
   CHECK(node.now_shown() == Shown{"[0] step 1"});
-  node.pass(Folder::kStart);
+  node.pass(LineMerger::kStart);
   node.say(0, "step 2");
-  node.pass(Folder::kWindow);
+  node.pass(LineMerger::kWindow);
   CHECK(node.now_shown() == Shown{"[0] step 2"});
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("a late rank that repeats much of what others wrote is shown in one li
   CHECK(node.now_shown().size() == 1000);
   for (int i = 0; i < 1000; ++i) node.say(3, fmt::format("line {}", i));
   CHECK(node.now_shown().empty());
-  node.pass(Folder::kPause);
+  node.pass(LineMerger::kPause);
   CHECK(node.now_shown() == Shown{"[3] (the same 1000 lines as others, up to 1.3 s later)"});
   node.say_all("on");
   CHECK(node.now_shown() == Shown{"[0-3] on"});
@@ -168,11 +168,11 @@ TEST_CASE("a late rank that repeats much of what others wrote is shown in one li
 TEST_CASE("a rank that was ahead alone, and is late then, says nothing new either") {
   Node node{3};
   for (int i = 0; i < 20; ++i) node.say(0, fmt::format("loading shard {}", i));
-  node.pass(Folder::kWindow);
+  node.pass(LineMerger::kWindow);
   CHECK(node.now_shown().size() == 20);
   for (int i = 0; i < 40; ++i)
     for (const int rank : {1, 2}) node.say(rank, fmt::format("loading shard {}", i));
-  node.pass(Folder::kWindow);
+  node.pass(LineMerger::kWindow);
   CHECK(node.now_shown().size() == 21);  // a line on the 20 that were shown, and 20 lines
   for (int i = 20; i < 40; ++i) node.say(0, fmt::format("loading shard {}", i));
   node.pass(1s);
@@ -185,7 +185,7 @@ TEST_CASE("a late rank that catches up with what still waits joins it") {
     for (int i = from; i < to; ++i) node.say(rank, fmt::format("loading shard {}", i));
   };
   for (const int rank : {0, 1}) says(rank, 0, 10);
-  node.pass(Folder::kWindow);
+  node.pass(LineMerger::kWindow);
   CHECK(node.now_shown().size() == 10);
   for (const int rank : {0, 1}) says(rank, 10, 40);
   says(2, 0, 40);
@@ -202,23 +202,23 @@ TEST_CASE("a few late lines are shown, too, and shown again only when they are v
   for (const int rank : {0, 1, 2}) node.say(rank, "loading");
   node.pass(400ms);
   node.say(3, "loading");
-  node.pass(Folder::kPause);
+  node.pass(LineMerger::kPause);
   CHECK(node.now_shown() == Shown{"[0-2] loading", "[3] (the same line as others, 0.4 s later)"});
   for (const int rank : {0, 1, 2}) node.say(rank, "saving");
-  node.pass(Folder::kVeryLate);
+  node.pass(LineMerger::kVeryLate);
   node.say(3, "saving");
-  node.pass(Folder::kPause);
+  node.pass(LineMerger::kPause);
   CHECK(node.now_shown() == Shown{"[0-2] saving", "[3] saving"});
 }
 
 TEST_CASE("late lines come before what their rank says next") {
   Node node{2};
   for (int i = 0; i < 10; ++i) node.say(0, fmt::format("line {}", i));
-  node.pass(Folder::kWindow);
+  node.pass(LineMerger::kWindow);
   node.shown.clear();
   for (int i = 0; i < 10; ++i) node.say(1, fmt::format("line {}", i));
   node.say(1, "CUDA error");
-  node.pass(Folder::kWindow);
+  node.pass(LineMerger::kWindow);
   CHECK(node.now_shown() ==
         Shown{"[1] (the same 10 lines as others, up to 0.2 s later)", "[1] CUDA error"});
 }
@@ -241,19 +241,20 @@ TEST_CASE("at the end everything is shown") {
   Node node{4};
   node.say(0, "half", "");
   node.say(1, "other");
-  node.take(node.folder.flush_all(node.now));
+  node.take(node.merger.flush_all(node.now));
   CHECK(node.now_shown() == Shown{"[0] half", "[1] other"});
-  CHECK_FALSE(node.folder.next_tick().has_value());
+  CHECK_FALSE(node.merger.next_tick().has_value());
 }
 
 TEST_CASE("no more waits than memory has room for") {
   Node node{2};
   const std::string much(1000, 'x');
   for (std::size_t i = 0; i < 10'000; ++i) node.say(0, much + std::to_string(i));
-  CHECK(node.now_shown().size() > 10'000 - Folder::kWaitingBytesMax / much.size());
+  CHECK(node.now_shown().size() > 10'000 - LineMerger::kWaitingBytesMax / much.size());
   Node other{2};
-  for (std::size_t i = 0; i < 2 * Folder::kWaitingLinesMax; ++i) other.say(0, std::to_string(i));
-  CHECK(other.now_shown().size() >= Folder::kWaitingLinesMax);
+  for (std::size_t i = 0; i < 2 * LineMerger::kWaitingLinesMax; ++i)
+    other.say(0, std::to_string(i));
+  CHECK(other.now_shown().size() >= LineMerger::kWaitingLinesMax);
 }
 
 TEST_CASE("eight ranks with ten thousand equal lines each are shown line by line, once") {

@@ -1,4 +1,4 @@
-#include "agent/output/folder.hpp"
+#include "agent/output/line_merger.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
 /// What a group takes besides its texts.
 constexpr std::size_t kGroupBytes = 384;
 
-bool intersect(const Folder::Ranks& a, const Folder::Ranks& b) {
+bool intersect(const LineMerger::Ranks& a, const LineMerger::Ranks& b) {
   return std::ranges::any_of(a, [&](int rank) { return b.contains(rank); });
 }
 
@@ -42,12 +42,12 @@ bool FoldedLine::operator==(const FoldedLine& other) const {
   return tie(*this) == tie(other);
 }
 
-std::size_t Folder::Group::bytes() const {
+std::size_t LineMerger::Group::bytes() const {
   return kGroupBytes + summary.first().text.size() +
          summary.first().numbers.size() * sizeof(LineNumber);
 }
 
-void Folder::expect(const Speaker& speaker, bool err) {
+void LineMerger::expect(const Speaker& speaker, bool err) {
   const auto [at, is_new] = members_.try_emplace(speaker.rank);
   Member& member = at->second;
   member.speaker = speaker;
@@ -55,7 +55,7 @@ void Folder::expect(const Speaker& speaker, bool err) {
   if (!std::exchange(err ? member.err : member.out, true)) ++(err ? speakers_err_ : speakers_out_);
 }
 
-Folder::Lines Folder::say(int rank, SaidLine line, TimePoint now) {
+LineMerger::Lines LineMerger::say(int rank, SaidLine line, TimePoint now) {
   if (!begun_) begun_ = now;
   Member& member = members_[rank];
   if (!member.has_spoken()) --silent_;
@@ -85,8 +85,9 @@ Folder::Lines Folder::say(int rank, SaidLine line, TimePoint now) {
   return out;
 }
 
-Folder::Group* Folder::find(std::deque<Group>& groups, const Index& index, const LineShape& shape,
-                            const SaidLine& line, int rank, Number behind) {
+LineMerger::Group* LineMerger::find(std::deque<Group>& groups, const Index& index,
+                                    const LineShape& shape, const SaidLine& line, int rank,
+                                    Number behind) {
   auto candidate = index.upper_bound({shape.words_hash, behind});
   for (int looked_at = 0; looked_at < kCandidatesMax; ++looked_at, ++candidate) {
     if (candidate == index.end() || candidate->first != shape.words_hash) return nullptr;
@@ -98,7 +99,7 @@ Folder::Group* Folder::find(std::deque<Group>& groups, const Index& index, const
   return nullptr;
 }
 
-Folder::Group& Folder::open(LineShape shape, SaidLine line, int rank, TimePoint now) {
+LineMerger::Group& LineMerger::open(LineShape shape, SaidLine line, int rank, TimePoint now) {
   const Group* earlier = find(shown_, shown_index_, shape, line, rank, members_[rank].retold);
   Group& group = waiting_.emplace_back(
       Group{next_waiting_++, LineSummary{std::move(shape)}, std::move(line), now});
@@ -112,7 +113,7 @@ Folder::Group& Folder::open(LineShape shape, SaidLine line, int rank, TimePoint 
   return group;
 }
 
-Folder::Lines Folder::ended(int rank, TimePoint now) {
+LineMerger::Lines LineMerger::ended(int rank, TimePoint now) {
   Member& member = members_[rank];
   if (!std::exchange(member.has_ended, true)) {
     speakers_out_ -= member.out ? 1 : 0;
@@ -122,33 +123,33 @@ Folder::Lines Folder::ended(int rank, TimePoint now) {
   return tick(now);
 }
 
-Folder::Lines Folder::tick(TimePoint now) {
+LineMerger::Lines LineMerger::tick(TimePoint now) {
   Lines out;
   take_due(out, now, 0);
   end_due_runs(out, now);
   return out;
 }
 
-Folder::Lines Folder::flush(int rank, TimePoint now) {
+LineMerger::Lines LineMerger::flush(int rank, TimePoint now) {
   Lines out;
   take_due(out, now, std::max(members_[rank].queued, members_[rank].late));
   end_runs_of({rank}, nullptr, out);
   return out;
 }
 
-Folder::Lines Folder::flush_all(TimePoint now) {
+LineMerger::Lines LineMerger::flush_all(TimePoint now) {
   Lines out;
   take_due(out, now, kAll);
   for (const auto& [ranks, run] : std::exchange(runs_, {})) tell_run(ranks, run, out);
   return out;
 }
 
-bool Folder::is_far_ahead(int rank) const {
+bool LineMerger::is_far_ahead(int rank) const {
   const bool much = waiting_.size() > kWaitingLinesMax / 2 || waiting_bytes_ > kWaitingBytesMax / 2;
   return much && members_.at(rank).queued > waiting_[waiting_.size() / 2].number;
 }
 
-std::optional<TimePoint> Folder::next_tick() const {
+std::optional<TimePoint> LineMerger::next_tick() const {
   std::optional<TimePoint> next;
   const auto consider = [&](TimePoint at) { next = next ? std::min(*next, at) : at; };
   if (!waiting_.empty()) consider(shown_at_latest(waiting_.front()));
@@ -157,7 +158,7 @@ std::optional<TimePoint> Folder::next_tick() const {
 }
 
 /// Whether all workers that could write the line have written it.
-bool Folder::complete(const Group& group) const {
+bool LineMerger::complete(const Group& group) const {
   const std::size_t speakers = group.line.err ? speakers_err_ : speakers_out_;
   if (group.ranks.size() + group.said_before.size() < speakers) return false;
   return std::ranges::all_of(members_, [&](const auto& entry) {
@@ -168,12 +169,12 @@ bool Folder::complete(const Group& group) const {
   });
 }
 
-TimePoint Folder::shown_at_latest(const Group& group) const {
+TimePoint LineMerger::shown_at_latest(const Group& group) const {
   const bool starting = group.since < *begun_ + kStart;
   return group.since + (starting && silent_ > 0 ? kStartWindow : kWindow);
 }
 
-void Folder::take_due(Lines& out, TimePoint now, Number up_to) {
+void LineMerger::take_due(Lines& out, TimePoint now, Number up_to) {
   while (!waiting_.empty()) {
     const Group& front = waiting_.front();
     const bool too_much = waiting_.size() > kWaitingLinesMax || waiting_bytes_ > kWaitingBytesMax;
@@ -184,7 +185,7 @@ void Folder::take_due(Lines& out, TimePoint now, Number up_to) {
   forget_old(now);
 }
 
-void Folder::show_front(Lines& out, TimePoint now) {
+void LineMerger::show_front(Lines& out, TimePoint now) {
   Group group = std::move(waiting_.front());
   waiting_.pop_front();
   waiting_bytes_ -= group.bytes();
@@ -202,7 +203,7 @@ void Folder::show_front(Lines& out, TimePoint now) {
   shown_.push_back(std::move(group));
 }
 
-void Folder::forget_old(TimePoint now) {
+void LineMerger::forget_old(TimePoint now) {
   while (!shown_.empty() &&
          (shown_.front().since + kRemembered < now || shown_.size() > kRememberedLinesMax ||
           shown_bytes_ > kRememberedBytesMax)) {
@@ -212,7 +213,7 @@ void Folder::forget_old(TimePoint now) {
   }
 }
 
-void Folder::add_to_run(const Group& group, Lines& out, TimePoint now) {
+void LineMerger::add_to_run(const Group& group, Lines& out, TimePoint now) {
   end_runs_of(group.ranks, &group.ranks, out);
   const auto [at, is_new] = runs_.try_emplace(group.ranks);
   Run& run = at->second;
@@ -224,7 +225,7 @@ void Folder::add_to_run(const Group& group, Lines& out, TimePoint now) {
 
 /// The rank has caught up with lines that still wait, before its late ones in the queue: these come
 /// first.
-void Folder::tell_late(int rank, Lines& out, TimePoint now) {
+void LineMerger::tell_late(int rank, Lines& out, TimePoint now) {
   members_[rank].late = 0;
   for (Group& group : waiting_) {
     if (group.retells == 0 || group.is_told || !group.ranks.contains(rank)) continue;
@@ -234,7 +235,8 @@ void Folder::tell_late(int rank, Lines& out, TimePoint now) {
 }
 
 /// Their next lines come behind these. `but`: the run of exactly these ranks goes on.
-void Folder::end_runs_of(const Folder::Ranks& ranks, const Folder::Ranks* but, Lines& out) {
+void LineMerger::end_runs_of(const LineMerger::Ranks& ranks, const LineMerger::Ranks* but,
+                             Lines& out) {
   std::erase_if(runs_, [&](const auto& entry) {
     const auto& [late, run] = entry;
     if (!intersect(late, ranks) || (but && late == *but)) return false;
@@ -243,7 +245,7 @@ void Folder::end_runs_of(const Folder::Ranks& ranks, const Folder::Ranks* but, L
   });
 }
 
-void Folder::end_due_runs(Lines& out, TimePoint now) {
+void LineMerger::end_due_runs(Lines& out, TimePoint now) {
   std::erase_if(runs_, [&](const auto& entry) {
     if (now < entry.second.due()) return false;
     tell_run(entry.first, entry.second, out);
@@ -251,7 +253,7 @@ void Folder::end_due_runs(Lines& out, TimePoint now) {
   });
 }
 
-void Folder::tell_run(const Folder::Ranks& ranks, const Run& run, Lines& out) const {
+void LineMerger::tell_run(const LineMerger::Ranks& ranks, const Run& run, Lines& out) const {
   if (run.count <= kShownOfRun && run.lateness >= kVeryLate) {
     std::ranges::copy(run.first, std::back_inserter(out));
     return;
@@ -265,14 +267,14 @@ void Folder::tell_run(const Folder::Ranks& ranks, const Run& run, Lines& out) co
   out.push_back({{ranks.begin(), ranks.end()}, local_ranks_of(ranks), std::move(line)});
 }
 
-FoldedLine Folder::folded(const Group& group) const {
+FoldedLine LineMerger::folded(const Group& group) const {
   FoldedLine shown{
       {group.ranks.begin(), group.ranks.end()}, local_ranks_of(group.ranks), group.line};
   shown.line.text = group.summary.text(shown.ranks, shown.local_ranks);
   return shown;
 }
 
-std::vector<int> Folder::local_ranks_of(const Folder::Ranks& ranks) const {
+std::vector<int> LineMerger::local_ranks_of(const LineMerger::Ranks& ranks) const {
   std::vector<int> local_ranks;
   for (const int rank : ranks) local_ranks.push_back(members_.at(rank).speaker.local_rank);
   return local_ranks;

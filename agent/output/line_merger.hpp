@@ -1,5 +1,5 @@
-// Folder: shows lines that many workers of a node say alike once, with the ranks that said them.
-// Pure: it takes each line and the time, and returns what to show.
+// LineMerger: shows lines that many workers of a node say alike once, with the ranks that said
+// them. Pure: it takes each line and the time, and returns what to show.
 //
 // Lines wait in one queue, in the order in which they were first said. A rank that says a line that
 // waits already, behind its own last one, joins it. The first line of the queue is shown when all
@@ -49,7 +49,7 @@ struct FoldedLine {
   bool operator==(const FoldedLine&) const;
 };
 
-class Folder {
+class LineMerger {
  public:
   static constexpr std::chrono::milliseconds kWindow{200};  // for others to say the same
   static constexpr std::chrono::milliseconds kStartWindow{1000};
