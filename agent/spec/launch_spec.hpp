@@ -92,7 +92,7 @@ struct Meeting {
 /// Whether workers write to a pseudo-terminal.
 enum class Pty { kAsOurs, kAlways, kNever };  // kAsOurs: where ddprun's own stream is a terminal
 
-/// Workers are forked from a process that has made their imports; see nursery.hpp.
+/// Workers are forked from a process that has made their imports; see fork_server.hpp.
 struct WarmStart {
   std::vector<std::string> modules;  // none: those that the script imports
 };

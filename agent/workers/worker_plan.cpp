@@ -143,7 +143,7 @@ void add_worker(Environment& out, const LaunchSpec& spec, const StartRound& roun
   out[kTrainerTokenVariable] = node.endpoints.trainer_token;
 }
 
-/// Lets Python run the hook, which takes both variables away again. The nursery's workers are
+/// Lets Python run the hook, which takes both variables away again. The fork server's workers are
 /// forked, so they run it themselves.
 void add_hook(Environment& out, const StartRound& round, const NodeFacts& node, int local_rank) {
   if (node.paths.watch_folder.empty()) return;

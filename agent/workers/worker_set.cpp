@@ -82,8 +82,9 @@ WorkerSet::WorkerSet(const asio::any_io_executor& executor, const LaunchSpec& sp
 
 void WorkerSet::warm_up() {
   if (!spec_.warm) return;
-  nursery_ = std::make_unique<Nursery>(executor_, spawner_.pool(), plan_nursery(spec_, node_));
-  nursery_->begin();
+  fork_server_ =
+      std::make_unique<ForkServer>(executor_, spawner_.pool(), plan_fork_server(spec_, node_));
+  fork_server_->begin();
 }
 
 std::map<int, std::map<std::string, std::string>> WorkerSet::start(const StartRound& round,
@@ -114,9 +115,9 @@ std::map<int, std::map<std::string, std::string>> WorkerSet::start(const StartRo
     fresh.push_back(std::move(*worker));
   }
   Spawning spawn = [this](auto unwanted) { return spawner_.spawned(std::move(unwanted)); };
-  if (nursery_) {
+  if (fork_server_) {
     spawn = [this, all = std::move(children)](auto unwanted) {
-      return nursery_->spawn(all, std::move(unwanted));
+      return fork_server_->spawn(all, std::move(unwanted));
     };
   } else if (auto processes = spawner_.spawn_soon(std::move(children))) {
     take_on_all(fresh, *processes);
@@ -275,7 +276,7 @@ asio::awaitable<void> WorkerSet::watch(std::shared_ptr<Worker> worker) {
 void WorkerSet::signal(int number, bool to_stop) {
   stopping_ = stopping_ || to_stop;
   spawner_.look_again();
-  if (nursery_) nursery_->look_again();
+  if (fork_server_) fork_server_->look_again();
   for (const auto& worker : workers_) {
     if (!to_stop && !worker->ended()) worker->process.signal_group(number);
     if (!to_stop) continue;
@@ -296,7 +297,7 @@ void WorkerSet::kill(const std::vector<int>& local_ranks) {
 void WorkerSet::ask_for_checkpoint(int signal) {
   stopping_ = true;
   spawner_.look_again();
-  if (nursery_) nursery_->look_again();  // a start that waits for imports is wanted no more
+  if (fork_server_) fork_server_->look_again();  // a start that waits for imports is wanted no more
   for (const auto& worker : workers_) {
     if (worker->ended()) continue;
     note_stop_sent(*worker, signal);
@@ -381,18 +382,18 @@ void WorkerSet::reap_orphans() const {
   ddprun::reap_orphans(wanted);
 }
 
-/// Nothing of the nursery may be left when ddprun ends, either.
+/// Nothing of the fork server may be left when ddprun ends, either.
 asio::awaitable<void> WorkerSet::end() {
   if (files_) files_->end();
-  if (!nursery_) co_return;
-  nursery_->end();
+  if (!fork_server_) co_return;
+  fork_server_->end();
   co_await kill_descendants(kSweepTimeout, [this] { return lasting_children(); });
 }
 
 /// The children of this process that stay from round to round.
 std::vector<pid_t> WorkerSet::lasting_children() const {
   std::vector<pid_t> pids{node_.guardian};
-  if (nursery_) pids.push_back(nursery_->pid());
+  if (fork_server_) pids.push_back(fork_server_->pid());
   return pids;
 }
 

@@ -26,7 +26,7 @@
 #include "agent/spec/launch_spec.hpp"
 #include "agent/timers/timer_book.hpp"
 #include "agent/workers/end_evidence.hpp"
-#include "agent/workers/nursery.hpp"
+#include "agent/workers/fork_server.hpp"
 #include "agent/workers/spawner.hpp"
 #include "agent/workers/stopping.hpp"
 #include "agent/workers/worker_plan.hpp"
@@ -127,8 +127,8 @@ class WorkerSet {
   /// the machine's table of processes. Workers are not reaped before sweep().
   void reap_orphans() const;
 
-  /// Ends the nursery: no round follows. Nothing of it is alive afterwards, and log files have what
-  /// workers wrote, as far as their folder answers.
+  /// Ends the fork server: no round follows. Nothing of it is alive afterwards, and log files have
+  /// what workers wrote, as far as their folder answers.
   asio::awaitable<void> end();
 
  private:
@@ -175,13 +175,13 @@ class WorkerSet {
   std::shared_ptr<LogWriter> files_;  // for the folder of --log-dir; null: there is none
   EndEvidence evidence_;
   Spawner spawner_;
-  std::unique_ptr<Nursery> nursery_;  // null: workers start the ordinary way
-  StartRound round_;                  // the last one
+  std::unique_ptr<ForkServer> fork_server_;  // null: workers start the ordinary way
+  StartRound round_;                         // the last one
   std::vector<std::shared_ptr<Worker>> workers_;
   std::shared_ptr<FoldedOutput> folded_;  // this round's; null: nothing is folded
   bool stopping_ = false;                 // the workers of this round were asked to stop
   Leftovers leftovers_;
-  int forking_ = 0;  // pending calls to the nursery: children may be workers that are not known
+  int forking_ = 0;  // pending calls to the fork server: children may be workers that are not known
   int starts_ = 0;   // starts and sweeps so far: who waits in between sees that others run now
 };
 

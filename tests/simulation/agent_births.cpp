@@ -61,8 +61,8 @@ void AgentShell::when_awake(Timeline::Task task) {
     task();
 }
 
-void AgentShell::start_all(const std::vector<NurseryShell::Child>& fresh) {
-  if (!nursery_) {
+void AgentShell::start_all(const std::vector<ForkServerShell::Child>& fresh) {
+  if (!fork_server_) {
     for (const auto& child : fresh) {
       const pid_t pid = fork(child.round, child.local_rank);
       alive_.at(pid).watched = true;
@@ -71,14 +71,14 @@ void AgentShell::start_all(const std::vector<NurseryShell::Child>& fresh) {
     return;
   }
   const auto unwanted = [this, start = starts_] { return stopping_ || start != starts_; };
-  nursery_->spawn(fresh, unwanted, [this, start = starts_, fresh](const auto& pids) {
+  fork_server_->spawn(fresh, unwanted, [this, start = starts_, fresh](const auto& pids) {
     for (std::size_t i = 0; i < pids.size(); ++i)
       start == starts_ ? take_on(fresh[i], pids[i]) : kill(pids[i]);
   });
 }
 
 /// It may have ended already, or never have begun.
-void AgentShell::take_on(const NurseryShell::Child& child, pid_t pid) {
+void AgentShell::take_on(const ForkServerShell::Child& child, pid_t pid) {
   const auto worker = alive_.find(pid);
   if (worker != alive_.end()) {
     worker->second.watched = true;
@@ -92,8 +92,8 @@ void AgentShell::take_on(const NurseryShell::Child& child, pid_t pid) {
 }
 
 /// Nothing of it may be left when ddprun ends.
-void AgentShell::end_nursery() {
-  if (nursery_) nursery_->end();
+void AgentShell::end_fork_server() {
+  if (fork_server_) fork_server_->end();
   std::erase_if(alive_, [](const auto& entry) { return !entry.second.watched; });
   ended_.clear();
 }

@@ -45,11 +45,11 @@ AgentShell::AgentShell(World& world, Watcher& watcher, int number, int host, int
       id_{"n" + std::to_string(host) + "." + std::to_string(number) +
           (serial > 0 ? "." + std::to_string(serial) : "")} {
   if (is_served(world.plan)) listens_ = world.random.chance(90);
-  if (world.plan.warm) nursery_ = std::make_unique<NurseryShell>(world, *this);
+  if (world.plan.warm) fork_server_ = std::make_unique<ForkServerShell>(world, *this);
 }
 
 void AgentShell::start() {
-  if (nursery_) nursery_->begin();
+  if (fork_server_) fork_server_->begin();
   step(AgentBegins{});
 }
 
@@ -249,7 +249,7 @@ void AgentShell::perform(const AgentAction& action) {
       [](const Warn&) {},
       [&](const Exit& a) {
         end_ = a.end;
-        end_nursery();
+        end_fork_server();
         watcher_.exits(*this);
         if (receiving_) world_.network.close(link_, Side::kAgent);
         if (process_ != nullptr) process_->agent_ended();

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "rendezvous/transport/connect_plan.hpp"
-#include "tests/simulation/fork_server.hpp"
+#include "tests/simulation/fake_fork_server.hpp"
+#include "tests/simulation/fork_server_shell.hpp"
 #include "tests/simulation/late_timer.hpp"
-#include "tests/simulation/nursery_shell.hpp"
 #include "tests/simulation/own_process.hpp"
 #include "tests/simulation/watcher.hpp"
 #include "tests/simulation/world.hpp"
@@ -121,9 +121,9 @@ class AgentShell : public Births {
   void close_gate(const std::vector<pid_t>& pids) override;
   void kill(pid_t pid) override;
   void when_awake(Timeline::Task task) override;
-  void start_all(const std::vector<NurseryShell::Child>& fresh);
-  void take_on(const NurseryShell::Child& child, pid_t pid);
-  void end_nursery();
+  void start_all(const std::vector<ForkServerShell::Child>& fresh);
+  void take_on(const ForkServerShell::Child& child, pid_t pid);
+  void end_fork_server();
 
   std::map<int, FakeWorker>::iterator watched(int local_rank);
   void start_workers(const StartRound& round);
@@ -178,9 +178,9 @@ class AgentShell : public Births {
   std::map<int, FakeWorker> alive_;  // all processes of workers, by serial number
   std::map<int, FakeWorker> ended_;  // those that had ended before the agent knew of them
   int spawned_ = 0;
-  std::unique_ptr<NurseryShell> nursery_;  // null: workers start the ordinary way
-  int starts_ = 0;                         // starts and sweeps so far, as those of WorkerSet
-  bool stopping_ = false;                  // the workers of this round were asked to stop
+  std::unique_ptr<ForkServerShell> fork_server_;  // null: workers start the ordinary way
+  int starts_ = 0;                                // starts and sweeps so far, as those of WorkerSet
+  bool stopping_ = false;                         // the workers of this round were asked to stop
   TimePoint last_heard_;
   std::optional<TimePoint> asked_;
   LateTimer timer_{world_};

@@ -45,7 +45,7 @@ void AgentShell::start_workers(const StartRound& round) {
   coordinator_ = connected_to_;
   finished_ = 0;
   const RankList vacant = seats_in(round.vacant, rules_.workers);
-  std::vector<NurseryShell::Child> fresh;
+  std::vector<ForkServerShell::Child> fresh;
   for (int rank = 0; rank < rules_.workers; ++rank) {
     const bool is_vacant = has_rank(vacant, rank);
     const auto there = watched(rank);
@@ -70,7 +70,7 @@ void AgentShell::resize(FakeWorker& worker, const StartRound& round) {
 void AgentShell::start_parked() {
   ++starts_;
   stopping_ = false;
-  std::vector<NurseryShell::Child> fresh;
+  std::vector<ForkServerShell::Child> fresh;
   for (int rank = 0; rank < rules_.workers; ++rank)
     if (watched(rank) == alive_.end()) fresh.push_back({kNoRound, rank});
   start_all(fresh);
@@ -184,7 +184,7 @@ void AgentShell::signal_workers(int signal) {
     return "host" + std::to_string(host_) + " sends its workers signal " + std::to_string(signal);
   });
   stopping_ = stopping_ || signal != SIGCONT;
-  if (nursery_) nursery_->look_again();
+  if (fork_server_) fork_server_->look_again();
   for (auto& [serial, worker] : alive_) {
     if (!worker.watched) continue;
     worker.told = worker.told || signal != SIGCONT;
@@ -293,7 +293,7 @@ bool AgentShell::is_swept(bool keep) const {
 void AgentShell::kill() {
   if (gone()) return;
   dead_ = true;
-  end_nursery();
+  end_fork_server();
   alive_.clear();
   if (receiving_) world_.network.close(link_, Side::kAgent);
 }
@@ -302,7 +302,7 @@ void AgentShell::power_off() {
   world_.network.cut(host_, true, true);
   if (receiving_) world_.network.break_link(link_, std::nullopt, std::nullopt);
   dead_ = true;
-  end_nursery();
+  end_fork_server();
   alive_.clear();
 }
 

@@ -9,7 +9,7 @@ mkdir "$scratch/lib" "$scratch/job"
 export PYTHONPATH=$scratch/lib PYTHONDONTWRITEBYTECODE=1
 
 library() { cat >"$scratch/lib/$1.py"; }
-# This module says who imported it: the nursery, or the worker itself.
+# This module says who imported it: the fork server, or the worker itself.
 library good <<<'importer = open("/proc/self/comm").read().strip()'
 library threads <<<'
 import threading

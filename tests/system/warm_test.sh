@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A worker that was forked from the nursery (--warm) sees and does what one does that Python started.
+# A worker that was forked from the fork server (--warm) sees and does what one does that Python started.
 . "$(dirname "$0")/lib.sh"
 
 [ -n "$(command -v python3)" ] || skip "there is no python3"
@@ -33,7 +33,7 @@ compare() {
   done
   [ -s "$scratch/warm_out" ] || fail "there is nothing to compare"
 }
-neutral() { # faulthandler shows the nursery's own frames below those of the program
+neutral() { # faulthandler shows the fork server's own frames below those of the program
   sed -E '/File "<(ddprun nursery|string)>"/d; s/(hread 0x)[0-9a-f]+/\1/; s/(pid:?|PID) [0-9]+/\1/; s/[0-9]{4}-.*_[0-9:]+$/now/; s/dpr-nursery/python3/; s/(=|-){40,}/-/' | sort
 }
 imported() {

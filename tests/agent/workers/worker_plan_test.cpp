@@ -138,7 +138,7 @@ TEST_CASE("a worker's Python finds the hook before what the user has put on its 
   CHECK(first["PYTHONFAULTHANDLER"] == "0");
   CHECK(first["DDPRUN_INTROSPECTION"] == "/tmp/w/3.0");
   const auto common = common_environment(four_workers(), node);
-  CHECK(std::ranges::count(common.environment, "PYTHONPATH=/a:/b") == 1);  // the nursery's
+  CHECK(std::ranges::count(common.environment, "PYTHONPATH=/a:/b") == 1);  // the fork server's
 }
 
 TEST_CASE("an outer job's ranks do not reach the workers") {

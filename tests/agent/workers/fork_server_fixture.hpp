@@ -1,4 +1,5 @@
-// What tests of real nurseries share. They need the python3 of PATH, and warn where there is none.
+// What tests of real fork servers share. They need the python3 of PATH, and warn where there is
+// none.
 #pragma once
 
 #include <cstdio>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/workers/nursery.hpp"
+#include "agent/workers/fork_server.hpp"
 #include "tests/support/captured_log.hpp"
 #include "tests/support/probes.hpp"
 #include "tests/support/scratch_folder.hpp"
@@ -37,8 +38,8 @@ inline std::string python3() {
 
 using Variables = std::map<std::string, std::string>;
 
-/// A nursery and what its workers need: a folder with the script and its modules.
-struct NurseryFixture {
+/// A fork server and what its workers need: a folder with the script and its modules.
+struct ForkServerFixture {
   CapturedLog log;
   Subreaper adopts_workers;
   ScratchFolder folder;
@@ -47,9 +48,9 @@ struct NurseryFixture {
   std::string python;
   LaunchSpec spec;
   NodeFacts node;
-  std::optional<Nursery> nursery;
+  std::optional<ForkServer> fork_server;
 
-  explicit NurseryFixture(std::string interpreter) : python{std::move(interpreter)} {
+  explicit ForkServerFixture(std::string interpreter) : python{std::move(interpreter)} {
     std::filesystem::create_directory(folder / "lib");
     node.machine.environment = {"PATH=/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1",
                                 "PYTHONPATH=" + (folder / "lib").string()};
@@ -58,7 +59,7 @@ struct NurseryFixture {
     spec.workers = 2;
     spec.warm = WarmStart{};
   }
-  /// A module that the nursery may import.
+  /// A module that the fork server may import.
   void module(const std::string& path, const std::string& text) const {
     const std::filesystem::path file = folder / "lib" / path;
     std::filesystem::create_directories(file.parent_path());
@@ -67,8 +68,8 @@ struct NurseryFixture {
   void script(const std::string& text) const { std::ofstream{folder / "train.py"} << text; }
 
   void begin() {
-    nursery.emplace(loop.executor(), pool, plan_nursery(spec, node));
-    nursery->begin();
+    fork_server.emplace(loop.executor(), pool, plan_fork_server(spec, node));
+    fork_server->begin();
   }
 
   struct Ended {
@@ -78,7 +79,7 @@ struct NurseryFixture {
 
   /// Starts a round's workers, with those variables, and waits for their ends; by local rank.
   std::vector<Ended> round(const Variables& variables = {}) {
-    if (!nursery) begin();
+    if (!fork_server) begin();
     std::vector<Command> commands =
         plan_workers(spec, {.group_world_size = 1, .world_size = 2, .role_world_size = 2}, node);
     std::vector<Pipe> outs(commands.size());
@@ -88,7 +89,7 @@ struct NurseryFixture {
         commands[i].environment.push_back(name + "=" + value);
       children.push_back({commands[i], {.out = outs[i].writer(), .err = outs[i].writer()}});
     }
-    auto work = nursery->spawn(children, [] { return false; });
+    auto work = fork_server->spawn(children, [] { return false; });
     auto started = loop.run(std::move(work), "the start of the workers");
     REQUIRE(started.size() == commands.size());
     std::vector<Ended> ended;

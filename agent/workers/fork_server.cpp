@@ -1,4 +1,4 @@
-#include "agent/workers/nursery.hpp"
+#include "agent/workers/fork_server.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 #include <cstring>
 #include <utility>
 
-#include "agent/workers/nursery_source.hpp"
+#include "agent/workers/fork_server_source.hpp"
 #include "base/coroutines.hpp"
 #include "base/descriptor.hpp"
 #include "base/log.hpp"
@@ -42,12 +42,12 @@ Error refused_by_system(const std::string& what) {
   return {Error::Kind::kUnavailable, "cannot make " + what + ": " + std::strerror(errno)};
 }
 
-/// A file of this process alone, with the nursery's program. Errors: kUnavailable.
+/// A file of this process alone, with the fork server's program. Errors: kUnavailable.
 Result<Descriptor> program_file() {
   Descriptor file{memory_file("ddprun-nursery", MFD_CLOEXEC)};
-  const auto length = static_cast<ssize_t>(kNurserySource.size());
+  const auto length = static_cast<ssize_t>(kForkServerSource.size());
   if (file.is_open() &&
-      write(file.number(), kNurserySource.data(), kNurserySource.size()) == length)
+      write(file.number(), kForkServerSource.data(), kForkServerSource.size()) == length)
     return file;
   return refused_by_system("a file in memory");
 }
@@ -90,31 +90,31 @@ bool send_packet(int socket, std::string& packet, ChildStreams streams, int gate
 
 }  // namespace
 
-struct Nursery::Process {
+struct ForkServer::Process {
   ChildProcess child;
   stream_descriptor socket;
   Clock::time_point begun;
   bool ready = false;
 };
 
-Nursery::Nursery(const asio::any_io_executor& executor, SpawnPool& pool, Command command)
+ForkServer::ForkServer(const asio::any_io_executor& executor, SpawnPool& pool, Command command)
     : executor_{executor},
       pool_{pool},
       command_{std::move(command)},
       changed_{executor},
       turn_{executor, asio::steady_timer::time_point::max()} {}
 
-pid_t Nursery::pid() const { return process_ ? process_->child.pid() : -1; }
+pid_t ForkServer::pid() const { return process_ ? process_->child.pid() : -1; }
 
-void Nursery::begin() {
+void ForkServer::begin() {
   if (process_ || given_up_) return;
   if (const Result<void> launched = launch(); !launched) return give_up(launched.error().message);
   const auto process = process_;  // listen() runs at once, and may find that it refuses
-  start_coroutine(executor_, listen(process), report_failure("listening to the nursery"));
-  start_coroutine(executor_, watch(process), report_failure("watching the nursery"));
+  start_coroutine(executor_, listen(process), report_failure("listening to the fork server"));
+  start_coroutine(executor_, watch(process), report_failure("watching the fork server"));
 }
 
-Result<void> Nursery::launch() {
+Result<void> ForkServer::launch() {
   // The workers are orphans of the process that forks them.
   if (const Result<void> adopts = adopt_orphans(); !adopts) return adopts.error();
   const Result<Descriptor> program = program_file();
@@ -132,7 +132,7 @@ Result<void> Nursery::launch() {
   return {};
 }
 
-asio::awaitable<void> Nursery::listen(std::shared_ptr<Process> process) {
+asio::awaitable<void> ForkServer::listen(std::shared_ptr<Process> process) {
   while (hear_all(process)) {
     const auto [error] =
         co_await process->socket.async_wait(stream_descriptor::wait_read, as_tuple(use_awaitable));
@@ -141,13 +141,13 @@ asio::awaitable<void> Nursery::listen(std::shared_ptr<Process> process) {
 }
 
 /// Reads what the process has said since. False when no more is to be expected.
-bool Nursery::hear_all(const std::shared_ptr<Process>& process) {
+bool ForkServer::hear_all(const std::shared_ptr<Process>& process) {
   std::string packet(kPacketBytesMax, '\0');
   while (process == process_) {
     const ssize_t bytes =
         ::recv(process->socket.native_handle(), packet.data(), packet.size(), MSG_DONTWAIT);
     if (bytes <= 0) return bytes < 0 && errno == EAGAIN;
-    const auto event = decode_nursery_event({packet.data(), static_cast<std::size_t>(bytes)});
+    const auto event = decode_fork_server_event({packet.data(), static_cast<std::size_t>(bytes)});
     if (event)
       heard(*process, *event);
     else
@@ -156,14 +156,14 @@ bool Nursery::hear_all(const std::shared_ptr<Process>& process) {
   return false;
 }
 
-void Nursery::heard(Process& process, const NurseryEvent& event) {
+void ForkServer::heard(Process& process, const ForkServerEvent& event) {
   match(
       event,  //
       [](const LeftOut& e) {
         log::warn("--warm: {} is left to every worker to import: {}", e.module, e.why);
       },
-      [&](const NurseryRefuses& e) { give_up(e.why); },
-      [&](const NurseryReady& e) {
+      [&](const ForkServerRefuses& e) { give_up(e.why); },
+      [&](const ForkServerReady& e) {
         process.ready = true;
         log::info("fork server: pid {}, imported {} in {:.1f} s", process.child.pid(),
                   e.modules.empty() ? "nothing" : fmt::format("{}", fmt::join(e.modules, ", ")),
@@ -176,7 +176,7 @@ void Nursery::heard(Process& process, const NurseryEvent& event) {
 
 /// Another one begins at once, so that it is there for the next round; but not if this one never
 /// came so far, for the next may not either.
-asio::awaitable<void> Nursery::watch(std::shared_ptr<Process> process) {
+asio::awaitable<void> ForkServer::watch(std::shared_ptr<Process> process) {
   const ExitStatus status = co_await process->child.wait();
   hear_all(process);  // its last words may tell why, and come later than the news of its end
   if (process != process_) co_return;
@@ -186,13 +186,13 @@ asio::awaitable<void> Nursery::watch(std::shared_ptr<Process> process) {
   if (process->ready) begin();
 }
 
-void Nursery::give_up(const std::string& why) {
+void ForkServer::give_up(const std::string& why) {
   log::warn("--warm has no effect: {}; workers start the ordinary way", why);
   given_up_ = true;
   end();
 }
 
-void Nursery::end() {
+void ForkServer::end() {
   if (!process_) return;
   const auto process = std::exchange(process_, nullptr);
   process->child.release();  // with its whole group
@@ -201,13 +201,13 @@ void Nursery::end() {
   changed_.cancel();
 }
 
-void Nursery::look_again() {
+void ForkServer::look_again() {
   changed_.cancel();
   turn_.cancel();
 }
 
-asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn(std::vector<NewChild> children,
-                                                                  std::function<bool()> unwanted) {
+asio::awaitable<std::vector<Result<ChildProcess>>> ForkServer::spawn(
+    std::vector<NewChild> children, std::function<bool()> unwanted) {
   while (!turns_.take()) {
     if (unwanted()) co_return stopped_before(children.size());
     co_await turn_.async_wait(as_tuple(use_awaitable));
@@ -219,7 +219,7 @@ asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn(std::vector<Ne
 }
 
 /// Where the start is not wanted any more when its workers are there, they are killed.
-asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn_now(
+asio::awaitable<std::vector<Result<ChildProcess>>> ForkServer::spawn_now(
     const std::vector<NewChild>& children, const std::function<bool()>& unwanted) {
   begin();
   co_await loaded(unwanted);
@@ -240,7 +240,7 @@ asio::awaitable<std::vector<Result<ChildProcess>>> Nursery::spawn_now(
 }
 
 /// Waits until the process is ready, or there is none.
-asio::awaitable<void> Nursery::loaded(const std::function<bool()>& unwanted) {
+asio::awaitable<void> ForkServer::loaded(const std::function<bool()>& unwanted) {
   while (process_ && !process_->ready && !unwanted()) {
     changed_.expires_after(kNewsInterval);
     const auto [woken] = co_await changed_.async_wait(as_tuple(use_awaitable));
@@ -255,7 +255,7 @@ asio::awaitable<void> Nursery::loaded(const std::function<bool()>& unwanted) {
 }
 
 /// Has the process fork all of them, and waits until they are there, or the process is not.
-asio::awaitable<void> Nursery::fork_all(const std::vector<NewChild>& children, int gate) {
+asio::awaitable<void> ForkServer::fork_all(const std::vector<NewChild>& children, int gate) {
   const auto process = process_;
   const std::size_t start = turns_.begin(children.size());
   if (!process || gate < 0) co_return;
@@ -279,8 +279,8 @@ asio::awaitable<void> Nursery::fork_all(const std::vector<NewChild>& children, i
   }
 }
 
-asio::awaitable<bool> Nursery::send(std::shared_ptr<Process> process, std::string order,
-                                    ChildStreams streams, int gate) {
+asio::awaitable<bool> ForkServer::send(std::shared_ptr<Process> process, std::string order,
+                                       ChildStreams streams, int gate) {
   while (process == process_) {
     if (send_packet(process->socket.native_handle(), order, streams, gate)) co_return true;
     if (errno != EAGAIN && errno != EINTR) {

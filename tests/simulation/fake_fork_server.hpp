@@ -1,5 +1,5 @@
-// ForkServer: the process of nursery.py on fake time, as bad as it may be. It takes long, dies at
-// any point, says things twice, and lets go what nobody wants any more.
+// FakeForkServer: the process of fork_server.py on fake time, as bad as it may be. It takes long,
+// dies at any point, says things twice, and lets go what nobody wants any more.
 #pragma once
 
 #include <sys/types.h>
@@ -31,11 +31,11 @@ class Births {
   virtual void when_awake(Timeline::Task task) = 0;
 };
 
-class ForkServer : public std::enable_shared_from_this<ForkServer> {
+class FakeForkServer : public std::enable_shared_from_this<FakeForkServer> {
  public:
   using Hears = std::function<void(const std::string& packet)>;
 
-  ForkServer(World& world, Births& births, Hears hears, std::function<void()> died)
+  FakeForkServer(World& world, Births& births, Hears hears, std::function<void()> died)
       : world_{world}, births_{births}, hears_{std::move(hears)}, died_{std::move(died)} {}
 
   /// Begins to import.

@@ -1,5 +1,5 @@
-// What the agent and the nursery (nursery.py) tell each other, and which of several starts has
-// the nursery for itself. Pure.
+// What the agent and the fork server (fork_server.py) tell each other, and which of several starts
+// has the fork server for itself. Pure.
 #pragma once
 
 #include <sys/types.h>
@@ -16,25 +16,25 @@
 
 namespace ddprun {
 
-// What the agent and the nursery (nursery.py) tell each other: one JSON object a packet.
+// What the agent and the fork server (fork_server.py) tell each other: one JSON object a packet.
 //
 // JSON is Unicode, and file names are bytes: a byte is written as the character of that number.
 
 // clang-format off
 struct LeftOut { std::string module; std::string why; };  // to be imported by every worker
-struct NurseryRefuses { std::string why; };               // and ends
-struct NurseryReady { std::vector<std::string> modules; double seconds; };
+struct ForkServerRefuses { std::string why; };            // and ends
+struct ForkServerReady { std::vector<std::string> modules; double seconds; };
 struct Forked { std::size_t start; std::size_t worker; pid_t pid; };  // waits at the gate
 struct Delivered { std::size_t start; };  // all of its workers are this process's children now
-using NurseryEvent = std::variant<LeftOut, NurseryRefuses, NurseryReady, Forked, Delivered>;
+using ForkServerEvent = std::variant<LeftOut, ForkServerRefuses, ForkServerReady, Forked, Delivered>;
 // clang-format on
 
-/// Reads one packet of the nursery. Errors: kInvalid, with what is wrong in it.
-Result<NurseryEvent> decode_nursery_event(std::string_view packet);
+/// Reads one packet of the fork server. Errors: kInvalid, with what is wrong in it.
+Result<ForkServerEvent> decode_fork_server_event(std::string_view packet);
 
-/// The command of this node's nursery: the interpreter of the workers with its options, and the
+/// The command of this node's fork server: the interpreter of the workers with its options, and the
 /// environment of the workers as far as it is the same for all of every round.
-Command plan_nursery(const LaunchSpec& spec, const NodeFacts& node);
+Command plan_fork_server(const LaunchSpec& spec, const NodeFacts& node);
 
 /// Which of the workers that are started together an order is about.
 struct OrderPlace {
@@ -43,11 +43,12 @@ struct OrderPlace {
   bool last = false;       // no other worker of this start follows
 };
 
-/// The packet that orders the nursery to fork one that is to become `worker`. `nursery` is the
-/// command that plan_nursery() made: what its environment has already is left out.
-std::string encode_order(const Command& worker, const OrderPlace& place, const Command& nursery);
+/// The packet that orders the fork server to fork one that is to become `worker`. `fork_server` is
+/// the command that plan_fork_server() made: what its environment has already is left out.
+std::string encode_order(const Command& worker, const OrderPlace& place,
+                         const Command& fork_server);
 
-// NurseryTurns: which of several starts of workers has the fork server for itself, which of the
+// ForkServerTurns: which of several starts of workers has the fork server for itself, which of the
 // server's answers are for that start, and what becomes of the processes that it has forked.
 //
 // An answer may come late, twice, or when the start was given up. Nothing of one start is
@@ -60,7 +61,7 @@ enum class ForkedFate {
   kStartedAnew,  // killed, too: some were not delivered, so all start the ordinary way
 };
 
-class NurseryTurns {
+class ForkServerTurns {
  public:
   /// Gives a start the turn. False: another one has it until it gives it back.
   bool take();

@@ -1,4 +1,4 @@
-#include "agent/workers/nursery_protocol.hpp"
+#include "agent/workers/fork_server_protocol.hpp"
 
 #include <asm/unistd.h>
 
@@ -13,7 +13,7 @@ namespace ddprun {
 namespace {
 
 /// What the interpreter runs: the program in file 4. The name is the one that tracebacks of the
-/// nursery's own errors show.
+/// fork server's own errors show.
 constexpr char kBoot[] =
     "import os; exec(compile(os.pread(4, 1 << 20, 0), '<ddprun nursery>', 'exec'))";
 
@@ -39,7 +39,7 @@ std::vector<std::string> characters(const std::vector<std::string>& words) {
   return texts;
 }
 
-struct NurseryConfig {
+struct ForkServerConfig {
   std::vector<std::string> arguments;
   std::vector<std::string> modules;
   std::vector<std::string> left_out;
@@ -62,10 +62,10 @@ struct WorkerOrder {
 
 // clang-format off
 namespace fields {
-template <> inline constexpr auto kFields<NurseryConfig> = table(
-    uncut<&NurseryConfig::arguments>("arguments"), uncut<&NurseryConfig::modules>("modules"),
-    uncut<&NurseryConfig::left_out>("left_out"), uncut<&NurseryConfig::per_worker>("per_worker"),
-    uncut<&NurseryConfig::boot>("boot"));
+template <> inline constexpr auto kFields<ForkServerConfig> = table(
+    uncut<&ForkServerConfig::arguments>("arguments"), uncut<&ForkServerConfig::modules>("modules"),
+    uncut<&ForkServerConfig::left_out>("left_out"), uncut<&ForkServerConfig::per_worker>("per_worker"),
+    uncut<&ForkServerConfig::boot>("boot"));
 template <> inline constexpr auto kFields<WorkerOrder> = table(
     field<&WorkerOrder::start>("start"), field<&WorkerOrder::worker>("worker"),
     field<&WorkerOrder::last>("last"),
@@ -74,36 +74,39 @@ template <> inline constexpr auto kFields<WorkerOrder> = table(
     field<&WorkerOrder::set_mempolicy>("set_mempolicy"));
 template <> inline constexpr auto kFields<LeftOut> = table(
     uncut<&LeftOut::module>("module"), uncut<&LeftOut::why>("why"));
-template <> inline constexpr auto kFields<NurseryRefuses> = table(
-    uncut<&NurseryRefuses::why>("why"));
-template <> inline constexpr auto kFields<NurseryReady> = table(
-    uncut<&NurseryReady::modules>("modules"), field<&NurseryReady::seconds>("seconds"));
+template <> inline constexpr auto kFields<ForkServerRefuses> = table(
+    uncut<&ForkServerRefuses::why>("why"));
+template <> inline constexpr auto kFields<ForkServerReady> = table(
+    uncut<&ForkServerReady::modules>("modules"), field<&ForkServerReady::seconds>("seconds"));
 template <> inline constexpr auto kFields<Forked> = table(
     field<&Forked::start>("start"), field<&Forked::worker>("worker"), field<&Forked::pid>("pid"));
 template <> inline constexpr auto kFields<Delivered> = table(field<&Delivered::start>("start"));
 }  // namespace fields
 // clang-format on
 
-Command plan_nursery(const LaunchSpec& spec, const NodeFacts& node) {
+Command plan_fork_server(const LaunchSpec& spec, const NodeFacts& node) {
   const CommonEnvironment common = common_environment(spec, node);
-  const NurseryConfig config{.arguments = characters(spec.arguments),
-                             .modules = spec.warm ? spec.warm->modules : std::vector<std::string>{},
-                             .per_worker = common.per_worker,
-                             .boot = kBoot};
+  const ForkServerConfig config{
+      .arguments = characters(spec.arguments),
+      .modules = spec.warm ? spec.warm->modules : std::vector<std::string>{},
+      .per_worker = common.per_worker,
+      .boot = kBoot};
   Command command{spec.program,
                   {spec.program, "-u", "-c", kBoot, fields::to_text(config)},
                   common.environment,
                   {}};
-  // Libraries count the CPUs that they may use while they are loaded: the nursery gets the place
-  // that all workers share.
+  // Libraries count the CPUs that they may use while they are loaded: the fork server gets the
+  // place that all workers share.
   const auto& places = node.machine.placements;
   if (!places.empty() && std::ranges::all_of(places, [&](auto& p) { return p == places.front(); }))
     command.placement = places.front();
   return command;
 }
 
-std::string encode_order(const Command& worker, const OrderPlace& place, const Command& nursery) {
-  const std::set<std::string_view> has{nursery.environment.begin(), nursery.environment.end()};
+std::string encode_order(const Command& worker, const OrderPlace& place,
+                         const Command& fork_server) {
+  const std::set<std::string_view> has{fork_server.environment.begin(),
+                                       fork_server.environment.end()};
   std::map<std::string, std::string> environment;
   for (const std::string& entry : worker.environment) {
     if (has.contains(entry)) continue;
@@ -120,38 +123,38 @@ std::string encode_order(const Command& worker, const OrderPlace& place, const C
                                      .memory_nodes = worker.placement.memory_nodes});
 }
 
-Result<NurseryEvent> decode_nursery_event(std::string_view packet) try {
+Result<ForkServerEvent> decode_fork_server_event(std::string_view packet) try {
   const auto message = parse_json(packet);
   if (!message) return invalid("malformed event: " + message.error().message);
   const auto& in = **message;
   const std::string event = fields::text_from(fields::member_in(in, "event", "message"), "event");
-  if (event == "left out") return NurseryEvent{fields::from_object<LeftOut>(in, event)};
-  if (event == "refused") return NurseryEvent{fields::from_object<NurseryRefuses>(in, event)};
-  if (event == "ready") return NurseryEvent{fields::from_object<NurseryReady>(in, event)};
-  if (event == "forked") return NurseryEvent{fields::from_object<Forked>(in, event)};
-  if (event == "delivered") return NurseryEvent{fields::from_object<Delivered>(in, event)};
+  if (event == "left out") return ForkServerEvent{fields::from_object<LeftOut>(in, event)};
+  if (event == "refused") return ForkServerEvent{fields::from_object<ForkServerRefuses>(in, event)};
+  if (event == "ready") return ForkServerEvent{fields::from_object<ForkServerReady>(in, event)};
+  if (event == "forked") return ForkServerEvent{fields::from_object<Forked>(in, event)};
+  if (event == "delivered") return ForkServerEvent{fields::from_object<Delivered>(in, event)};
   return invalid("unknown event '" + event + "'");
 } catch (const fields::Unfit& unfit) {
   return invalid(std::string{"malformed event: "} + unfit.what());
 }
 
-bool NurseryTurns::take() { return !std::exchange(taken_, true); }
+bool ForkServerTurns::take() { return !std::exchange(taken_, true); }
 
-std::size_t NurseryTurns::begin(std::size_t workers) {
+std::size_t ForkServerTurns::begin(std::size_t workers) {
   forked_.assign(workers, -1);
   delivered_ = workers == 0;
   return ++start_;
 }
 
-void NurseryTurns::hear(const Forked& answer) {
+void ForkServerTurns::hear(const Forked& answer) {
   if (answer.start == start_ && answer.worker < forked_.size()) forked_[answer.worker] = answer.pid;
 }
 
-void NurseryTurns::hear(const Delivered& answer) {
+void ForkServerTurns::hear(const Delivered& answer) {
   delivered_ = delivered_ || answer.start == start_;
 }
 
-ForkedFate NurseryTurns::fate(bool unwanted) const {
+ForkedFate ForkServerTurns::fate(bool unwanted) const {
   if (unwanted) return ForkedFate::kKilled;
   return delivered_ ? ForkedFate::kTaken : ForkedFate::kStartedAnew;
 }

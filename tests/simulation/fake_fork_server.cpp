@@ -1,4 +1,4 @@
-#include "tests/simulation/fork_server.hpp"
+#include "tests/simulation/fake_fork_server.hpp"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -21,7 +21,7 @@ constexpr int kRefusesPercent = 1;
 
 }  // namespace
 
-void ForkServer::begin() {
+void FakeForkServer::begin() {
   world_.time.after(world_.random.time(0ms, kImportMax), [self = shared_from_this()] {
     self->births_.when_awake([self] {
       if (!self->alive_ || self->dies_now()) return;
@@ -34,7 +34,7 @@ void ForkServer::begin() {
   });
 }
 
-void ForkServer::order(const std::string& packet) {
+void FakeForkServer::order(const std::string& packet) {
   const json order = json::parse(packet);
   const json& environment = order.at("environment");
   orders_.push_back({order.at("start"), order.at("worker"), order.at("last"),
@@ -44,7 +44,7 @@ void ForkServer::order(const std::string& packet) {
 }
 
 /// After the time that a fork takes, if it is alive by then.
-void ForkServer::soon(Timeline::Task task) {
+void FakeForkServer::soon(Timeline::Task task) {
   const bool slow = world_.random.chance(kSlowPercent);
   world_.time.after(world_.random.time(0ms, slow ? kForkWhenSlowMax : kForkMax),
                     [self = shared_from_this(), task = std::move(task)] {
@@ -54,7 +54,7 @@ void ForkServer::soon(Timeline::Task task) {
                     });
 }
 
-void ForkServer::fork_next() {
+void FakeForkServer::fork_next() {
   if (dies_now()) return;
   const Forking next = orders_.front();
   orders_.pop_front();
@@ -71,7 +71,7 @@ void ForkServer::fork_next() {
 }
 
 /// It may die when they are there, and before it has said so.
-void ForkServer::deliver(std::size_t start) {
+void FakeForkServer::deliver(std::size_t start) {
   if (dies_now()) return;
   say(json{{"event", "delivered"}, {"start", start}}.dump());
   waiting_.clear();  // they are the agent's
@@ -79,7 +79,7 @@ void ForkServer::deliver(std::size_t start) {
   if (busy_) soon([this] { fork_next(); });
 }
 
-bool ForkServer::dies_now() {
+bool FakeForkServer::dies_now() {
   if (!world_.random.chance(kDiesPercent)) return false;
   kill();
   world_.time.after(world_.random.time(0ms, 5ms), [self = shared_from_this()] {
@@ -88,14 +88,14 @@ bool ForkServer::dies_now() {
   return true;
 }
 
-void ForkServer::kill() {
+void FakeForkServer::kill() {
   if (!std::exchange(alive_, false)) return;
   for (const pid_t pid : std::exchange(waiting_, {})) births_.kill(pid);
 }
 
 /// A packet is on its way for a moment, and an order of packets is kept. What is repeated comes
 /// late.
-void ForkServer::say(std::string packet) {
+void FakeForkServer::say(std::string packet) {
   const auto deliver = [self = shared_from_this(), packet] {
     self->births_.when_awake([self, packet] { self->hears_(packet); });
   };

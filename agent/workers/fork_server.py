@@ -1,10 +1,10 @@
-# The nursery: one process per node that has imported modules once and forks the workers of every
-# round. Compiled into ddprun behind nursery_imports.py, whose names it uses. ddprun runs both as
+# The fork server: one process per node that has imported modules once and forks the workers of every
+# round. Compiled into ddprun behind fork_server_imports.py, whose names it uses. ddprun runs both as
 # `python -u -c ... CONFIG` with a Unix socket (SOCK_SEQPACKET, one JSON object a packet) as file 3 and
-# this text as file 4. See nursery.hpp.
+# this text as file 4. See fork_server.hpp.
 #
-# Three generations, so that workers are the agent's children although the nursery forked them: the
-# nursery forks a *midwife* ahead of time, which forks the workers of one round and ends; its orphans
+# Three generations, so that workers are the agent's children although the fork server forked them: the
+# fork server forks a *midwife* ahead of time, which forks the workers of one round and ends; its orphans
 # become children of the agent, a subreaper. Only then the agent lets them go: from here on they die
 # with it (PR_SET_PDEATHSIG is about the parent a process has when it asks for it). Workers that the agent
 # does not want any more by then never run.
@@ -138,13 +138,13 @@ def deliver(agent, agent_pid, count):
 
 def serve(agent, agent_pid):
     """Round after round; returns in the workers."""
-    nursery = os.getpid()
+    fork_server = os.getpid()
     while True:
         counted, count = os.pipe()
         midwife = os.fork()
         if midwife == 0:
             os.close(counted)
-            end_with(nursery)
+            end_with(fork_server)
             call_itself("dpr-midwife")
             return deliver(agent, agent_pid, count)
         os.close(count)

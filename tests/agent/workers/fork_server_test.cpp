@@ -1,10 +1,10 @@
-// Real nurseries, with the python3 of PATH; without one these tests are skipped with a warning.
+// Real fork servers, with the python3 of PATH; without one these tests are skipped with a warning.
 #include <sys/wait.h>
 
 #include <sstream>
 
 #include "base/system/own_process.hpp"
-#include "tests/agent/workers/nursery_fixture.hpp"
+#include "tests/agent/workers/fork_server_fixture.hpp"
 
 namespace ddprun {
 namespace {
@@ -30,9 +30,9 @@ print("session", os.getsid(0) == os.getpid())
 print("files", [number for number in files if os.path.exists(f"/proc/self/fd/{number}")])
 )py";
 
-TEST_CASE("nursery: workers are forked, and are their agent's own all the same") {
+TEST_CASE("fork server: workers are forked, and are their agent's own all the same") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.module("library.py", "import os\npid = os.getpid()\n");
   f.script(kTellAll);
   const auto workers = f.round();
@@ -46,9 +46,9 @@ TEST_CASE("nursery: workers are forked, and are their agent's own all the same")
   CHECK_THAT(f.log.text(), contains("imported ctypes, os, sys, library in"));
 }
 
-TEST_CASE("nursery: every round sees its own environment") {
+TEST_CASE("fork server: every round sees its own environment") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.node.machine.environment.push_back("EDITED=before");
   f.script(
       "import ctypes, os\nin_c = ctypes.CDLL(None).getenv\nin_c.restype = ctypes.c_char_p\n"
@@ -59,9 +59,9 @@ TEST_CASE("nursery: every round sees its own environment") {
   CHECK(f.round({{"ROUND", "2"}})[1].text == "before before 2 never _Environ\n");
 }
 
-TEST_CASE("nursery: a module that starts a thread is left to the workers") {
+TEST_CASE("fork server: a module that starts a thread is left to the workers") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.module("library.py", "");
   f.module(
       "threaded.py",
@@ -73,9 +73,9 @@ TEST_CASE("nursery: a module that starts a thread is left to the workers") {
                       "thread running\n"));
 }
 
-TEST_CASE("nursery: a module that asks for its worker's place is left to the workers") {
+TEST_CASE("fork server: a module that asks for its worker's place is left to the workers") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.module("library.py", "");
   f.module("placed.py", "import os\nrank = os.environ.get('RANK')\n");
   f.script(std::string{"import placed\nprint(placed.rank)\n"} + kWarmOrCold);
@@ -83,9 +83,9 @@ TEST_CASE("nursery: a module that asks for its worker's place is left to the wor
   CHECK_THAT(f.log.text(), contains("placed is left to every worker to import: placed reads RANK"));
 }
 
-TEST_CASE("nursery: a module that leaves a file open, or a process, is left to the workers") {
+TEST_CASE("fork server: a module that leaves a file open, or a process, is left to the workers") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.module("library.py", "");
   f.module("opens.py", "file = open(__file__)\n");
   f.module("forks.py",
@@ -97,9 +97,9 @@ TEST_CASE("nursery: a module that leaves a file open, or a process, is left to t
   CHECK_THAT(f.log.text(), contains("forks is left to every worker to import: it leaves a child"));
 }
 
-TEST_CASE("nursery: every worker's random numbers are its own") {
+TEST_CASE("fork server: every worker's random numbers are its own") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.module("numpy/__init__.py", "from . import random\n");
   f.module("numpy/random.py", "seeds = 0\ndef seed():\n    global seeds\n    seeds += 1\n");
   f.module("torch/__init__.py",
@@ -116,7 +116,7 @@ TEST_CASE("nursery: every worker's random numbers are its own") {
   for (std::string mine, others; one >> mine && other >> others;) CHECK(mine != others);
 }
 
-TEST_CASE("nursery: the numbers of the real NumPy are every worker's own, too") {
+TEST_CASE("fork server: the numbers of the real NumPy are every worker's own, too") {
   const std::string python = find_python(DDPRUN_TORCH_PYTHON,
                                          "import importlib.util as u; "
                                          "u.find_spec(\"numpy\") or "
@@ -126,7 +126,7 @@ TEST_CASE("nursery: the numbers of the real NumPy are every worker's own, too") 
     SUCCEED();
     return;
   }
-  NurseryFixture f{python};
+  ForkServerFixture f{python};
   f.spec.warm->modules = {"numpy", "numpy.random"};
   f.script("import numpy\nprint(numpy.random.random(), numpy.random.bytes(8).hex())\n");
   const auto workers = f.round();
@@ -134,9 +134,10 @@ TEST_CASE("nursery: the numbers of the real NumPy are every worker's own, too") 
   CHECK(workers[0].text != workers[1].text);
 }
 
-TEST_CASE("nursery: one that dies while it imports leaves the workers to start the ordinary way") {
+TEST_CASE(
+    "fork server: one that dies while it imports leaves the workers to start the ordinary way") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.module("library.py",
            "import os\nif open('/proc/self/comm').read() == 'dpr-nursery\\n':\n"
            "    os.kill(os.getpid(), 9)\n");
@@ -147,54 +148,54 @@ TEST_CASE("nursery: one that dies while it imports leaves the workers to start t
                       "9): workers of this round start the ordinary way\n"));
 }
 
-TEST_CASE("nursery: one that dies when it was ready is followed by another") {
+TEST_CASE("fork server: one that dies when it was ready is followed by another") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.module("library.py", "");
   f.script(kWarmOrCold);
   CHECK(f.round()[0].text == "warm\n");
-  const pid_t first = f.nursery->pid();
+  const pid_t first = f.fork_server->pid();
   REQUIRE(first > 0);
   kill(first, SIGKILL);
-  f.loop.run_until([&] { return f.nursery->pid() != first; }, "another nursery");
-  CHECK(f.nursery->pid() > 0);
+  f.loop.run_until([&] { return f.fork_server->pid() != first; }, "another fork server");
+  CHECK(f.fork_server->pid() > 0);
   CHECK(f.round()[0].text == "warm\n");
   CHECK_THAT(f.log.text(), contains("starting another"));
 }
 
-TEST_CASE("nursery: where the script has a module of the interpreter's name there is none") {
+TEST_CASE("fork server: where the script has a module of the interpreter's name there is none") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.module("library.py", "");
   std::ofstream{f.folder / "socket.py"} << "";
   f.script(kWarmOrCold);
   CHECK(f.round()[0].text == "cold\n");
-  CHECK(f.nursery->pid() == -1);
+  CHECK(f.fork_server->pid() == -1);
   CHECK_THAT(f.log.text(), contains("warning: --warm has no effect: the script's folder has a "
                                     "module 'socket' of its own; workers start the ordinary way"));
 }
 
-TEST_CASE("nursery: a program that is not there has no effect but a word") {
-  NurseryFixture f{"/nonexistent/python"};
+TEST_CASE("fork server: a program that is not there has no effect but a word") {
+  ForkServerFixture f{"/nonexistent/python"};
   f.begin();
-  f.nursery->begin();
-  CHECK(f.nursery->pid() == -1);
+  f.fork_server->begin();
+  CHECK(f.fork_server->pid() == -1);
   CHECK(f.log.text() ==
         "warning: --warm has no effect: cannot start '/nonexistent/python': No such "
         "file or directory; workers start the ordinary way\n");
 }
 
-TEST_CASE("nursery: its end leaves neither processes nor files") {
+TEST_CASE("fork server: its end leaves neither processes nor files") {
   if (python3().empty()) return;
   const std::size_t files_before = count_open_files();
   {
-    NurseryFixture f{python3()};
+    ForkServerFixture f{python3()};
     f.script("import json\n");
     f.round();
-    const pid_t pid = f.nursery->pid();
+    const pid_t pid = f.fork_server->pid();
     REQUIRE(pid > 0);
-    f.nursery->end();
-    CHECK(f.nursery->pid() == -1);
+    f.fork_server->end();
+    CHECK(f.fork_server->pid() == -1);
     waitpid(pid, nullptr, 0);
     CHECK(kill(pid, 0) == -1);
   }

@@ -1,18 +1,18 @@
-// Starts of real nurseries that overtake each other, or that nobody wants any more.
+// Starts of real fork servers that overtake each other, or that nobody wants any more.
 #include <poll.h>
 
 #include <chrono>
 #include <thread>
 
 #include "base/process/process_tree.hpp"
-#include "tests/agent/workers/nursery_fixture.hpp"
+#include "tests/agent/workers/fork_server_fixture.hpp"
 
 namespace ddprun {
 namespace {
 
-TEST_CASE("nursery: workers that nobody wants any more are not started") {
+TEST_CASE("fork server: workers that nobody wants any more are not started") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.module("library.py", "import time\ntime.sleep(20)\n");
   f.script("import library\n");
   f.begin();
@@ -20,14 +20,14 @@ TEST_CASE("nursery: workers that nobody wants any more are not started") {
   std::optional<std::vector<Result<ChildProcess>>> started;
   const auto spawn = [&]() -> asio::awaitable<void> {
     const std::vector<NewChild> children{{probe({"sleep"})}, {probe({"sleep"})}};
-    auto result = co_await f.nursery->spawn(children, [&unwanted] { return unwanted; });
+    auto result = co_await f.fork_server->spawn(children, [&unwanted] { return unwanted; });
     started.emplace(std::move(result));
   };
   asio::co_spawn(f.loop.executor(), spawn(), [](const std::exception_ptr&) {});
   f.loop.poll();
   CHECK_FALSE(started.has_value());
   unwanted = true;
-  f.nursery->look_again();
+  f.fork_server->look_again();
   f.loop.run_until([&] { return started.has_value(); }, "the answer");
   REQUIRE(started->size() == 2);
   for (const auto& one : *started) {
@@ -38,7 +38,7 @@ TEST_CASE("nursery: workers that nobody wants any more are not started") {
 
 /// The workers of one start, which each write START into a pipe of their own.
 struct OneStart {
-  NurseryFixture& f;
+  ForkServerFixture& f;
   std::string name;
   std::vector<Pipe> outs = std::vector<Pipe>(2);
   bool unwanted = false;
@@ -52,7 +52,7 @@ struct OneStart {
       commands[i].environment.push_back("START=" + name);
       children.push_back({commands[i], {.out = outs[i].writer(), .err = outs[i].writer()}});
     }
-    auto started = co_await f.nursery->spawn(std::move(children), [this] { return unwanted; });
+    auto started = co_await f.fork_server->spawn(std::move(children), [this] { return unwanted; });
     processes.emplace(std::move(started));
   }
   void begin() {
@@ -65,10 +65,11 @@ struct OneStart {
 };
 
 TEST_CASE(
-    "nursery: of starts that overtake each other, the last one has its own workers, and no other "
+    "fork server: of starts that overtake each other, the last one has its own workers, and no "
+    "other "
     "lives") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.script(
       "import os, time\n"
       "print(os.environ['START'], os.environ['RANK'], flush=True)\n"
@@ -108,9 +109,9 @@ void await_children(std::size_t count) {
   }
 }
 
-TEST_CASE("nursery: workers that nobody wants any more when they are there run nothing") {
+TEST_CASE("fork server: workers that nobody wants any more when they are there run nothing") {
   if (python3().empty()) return;
-  NurseryFixture f{python3()};
+  ForkServerFixture f{python3()};
   f.script("import os\nprint(os.environ['START'], flush=True)\n");
   OneStart warm_up{f, "warm up"};
   f.begin();

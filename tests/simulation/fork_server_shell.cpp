@@ -1,9 +1,9 @@
-#include "tests/simulation/nursery_shell.hpp"
+#include "tests/simulation/fork_server_shell.hpp"
 
 #include <iterator>
 #include <utility>
 
-#include "agent/workers/nursery_protocol.hpp"
+#include "agent/workers/fork_server_protocol.hpp"
 #include "base/match.hpp"
 
 namespace ddprun::simulation {
@@ -12,11 +12,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As in agent/workers/nursery.cpp.
+// As in agent/workers/fork_server.cpp.
 constexpr auto kImportTimeout = 120s;
 constexpr auto kForkTimeout = 30s;
 
-std::string order_of(const NurseryShell::Child& child, const OrderPlace& place) {
+std::string order_of(const ForkServerShell::Child& child, const OrderPlace& place) {
   const Command worker{.program = "",
                        .arguments = {},
                        .environment = {"ROUND=" + std::to_string(child.round),
@@ -31,11 +31,11 @@ std::vector<pid_t> none_of(const auto& start) {
 
 }  // namespace
 
-void NurseryShell::begin() {
+void ForkServerShell::begin() {
   if (server_ || given_up_) return;
   ready_ = false;
   const int number = ++servers_;
-  server_ = std::make_shared<ForkServer>(
+  server_ = std::make_shared<FakeForkServer>(
       world_, births_,
       [this, number](const std::string& packet) {
         if (is_there(number)) hear(packet);
@@ -52,47 +52,47 @@ void NurseryShell::begin() {
 }
 
 /// One that never came so far is not followed by another, which may not either.
-void NurseryShell::server_died() {
+void ForkServerShell::server_died() {
   end();
   if (ready_) begin();
 }
 
-void NurseryShell::hear(const std::string& packet) {
-  const auto event = decode_nursery_event(packet);
+void ForkServerShell::hear(const std::string& packet) {
+  const auto event = decode_fork_server_event(packet);
   if (!event) return give_up();
   match(
       *event,  //
-      [](const LeftOut&) {}, [&](const NurseryRefuses&) { give_up(); },
-      [&](const NurseryReady&) { ready_ = true; }, [&](const Forked& e) { turns_.hear(e); },
+      [](const LeftOut&) {}, [&](const ForkServerRefuses&) { give_up(); },
+      [&](const ForkServerReady&) { ready_ = true; }, [&](const Forked& e) { turns_.hear(e); },
       [&](const Delivered& e) { turns_.hear(e); });
   go_on_later();
 }
 
-void NurseryShell::give_up() {
+void ForkServerShell::give_up() {
   given_up_ = true;
   end();
 }
 
-void NurseryShell::end() {
+void ForkServerShell::end() {
   if (!server_) return;
   std::exchange(server_, nullptr)->kill();
   go_on_later();
 }
 
-void NurseryShell::look_again() { go_on_later(); }
+void ForkServerShell::look_again() { go_on_later(); }
 
-void NurseryShell::spawn(std::vector<Child> children, std::function<bool()> unwanted,
-                         Started started) {
+void ForkServerShell::spawn(std::vector<Child> children, std::function<bool()> unwanted,
+                            Started started) {
   waiting_.push_back({std::move(children), std::move(unwanted), std::move(started)});
   go_on_later();
 }
 
 /// The event loop wakes waiting coroutines, not the code that changes something.
-void NurseryShell::go_on_later() {
+void ForkServerShell::go_on_later() {
   world_.time.after(0ms, [this] { births_.when_awake([this] { go_on(); }); });
 }
 
-void NurseryShell::go_on() {
+void ForkServerShell::go_on() {
   leave_queue();
   if (stage_ == Stage::kNone) next_turn();
   if (stage_ == Stage::kLoading) load();
@@ -100,7 +100,7 @@ void NurseryShell::go_on() {
 }
 
 /// Starts that wait for their turn end as soon as nobody wants them.
-void NurseryShell::leave_queue() {
+void ForkServerShell::leave_queue() {
   if (stage_ == Stage::kNone) return;
   std::deque<Start> waiting;
   for (Start& start : std::exchange(waiting_, {})) {
@@ -113,7 +113,7 @@ void NurseryShell::leave_queue() {
                   std::move_iterator{waiting.end()});
 }
 
-void NurseryShell::next_turn() {
+void ForkServerShell::next_turn() {
   if (waiting_.empty() || !turns_.take()) return;
   current_ = std::move(waiting_.front());
   waiting_.pop_front();
@@ -121,7 +121,7 @@ void NurseryShell::next_turn() {
   stage_ = Stage::kLoading;
 }
 
-void NurseryShell::load() {
+void ForkServerShell::load() {
   const bool unwanted = current_->unwanted();
   if (server_ && !ready_ && !unwanted) return;
   if (unwanted) return finish_with(none_of(*current_));
@@ -129,7 +129,7 @@ void NurseryShell::load() {
   fork_all();
 }
 
-void NurseryShell::fork_all() {
+void ForkServerShell::fork_all() {
   const auto& children = current_->children;
   const std::size_t start = turns_.begin(children.size());
   forks_ = server_;
@@ -143,7 +143,7 @@ void NurseryShell::fork_all() {
   });
 }
 
-void NurseryShell::finish() {
+void ForkServerShell::finish() {
   const ForkedFate fate = turns_.fate(current_->unwanted());
   std::vector<pid_t> pids = turns_.forked();
   if (fate == ForkedFate::kTaken) {
@@ -159,7 +159,7 @@ void NurseryShell::finish() {
   finish_with(pids);
 }
 
-void NurseryShell::finish_with(const std::vector<pid_t>& pids) {
+void ForkServerShell::finish_with(const std::vector<pid_t>& pids) {
   if (forks_) births_.close_gate(forks_->take_forked());
   const Start done = std::move(*current_);
   current_.reset();

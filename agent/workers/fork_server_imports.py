@@ -1,5 +1,5 @@
-# What the nursery imports, and what forbids it to fork afterwards. CMake puts this text before that of
-# nursery.py, and both are one program.
+# What the fork server imports, and what forbids it to fork afterwards. CMake puts this text before that of
+# fork_server.py, and both are one program.
 import sys
 
 started_with = set(sys.modules)  # any interpreter has these before it looks for a script's imports

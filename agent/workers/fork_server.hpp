@@ -1,10 +1,10 @@
-// Nursery: starts workers by forking a process that has made their imports, instead of running the
-// interpreter for each.
+// ForkServer: starts workers by forking a process that has made their imports, instead of running
+// the interpreter for each.
 //
-// The process, a fork server, is of the workers' own interpreter and runs nursery.py, which is
-// compiled into this program with nursery_imports.py. It outlives rounds. If there is none (it does
-// not load, it died, it may not fork), workers start the ordinary way, and a warning says once why.
-// See fork(2); the idea is that of Python's own forkserver
+// The process, a fork server, is of the workers' own interpreter and runs fork_server.py, which is
+// compiled into this program with fork_server_imports.py. It outlives rounds. If there is none (it
+// does not load, it died, it may not fork), workers start the ordinary way, and a warning says once
+// why. See fork(2); the idea is that of Python's own forkserver
 // (https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods).
 #pragma once
 
@@ -16,19 +16,19 @@
 #include <string>
 #include <vector>
 
-#include "agent/workers/nursery_protocol.hpp"
+#include "agent/workers/fork_server_protocol.hpp"
 #include "base/process/child_process.hpp"
 #include "base/process/spawn_pool.hpp"
 
 namespace ddprun {
 
-class Nursery {
+class ForkServer {
  public:
-  /// `command` is what plan_nursery() made. `pool` must outlive the process.
-  Nursery(const asio::any_io_executor& executor, SpawnPool& pool, Command command);
-  Nursery(const Nursery&) = delete;
-  Nursery& operator=(const Nursery&) = delete;
-  ~Nursery() { end(); }
+  /// `command` is what plan_fork_server() made. `pool` must outlive the process.
+  ForkServer(const asio::any_io_executor& executor, SpawnPool& pool, Command command);
+  ForkServer(const ForkServer&) = delete;
+  ForkServer& operator=(const ForkServer&) = delete;
+  ~ForkServer() { end(); }
 
   /// Starts the process, unless it is there or has been given up.
   void begin();
@@ -62,7 +62,7 @@ class Nursery {
   asio::awaitable<bool> send(std::shared_ptr<Process> process, std::string order,
                              ChildStreams streams, int gate);
   bool hear_all(const std::shared_ptr<Process>& process);
-  void heard(Process& process, const NurseryEvent& event);
+  void heard(Process& process, const ForkServerEvent& event);
   void give_up(const std::string& why);
 
   asio::any_io_executor executor_;
@@ -70,7 +70,7 @@ class Nursery {
   Command command_;
   std::shared_ptr<Process> process_;  // null: there is none
   bool given_up_ = false;
-  NurseryTurns turns_;
+  ForkServerTurns turns_;
   asio::steady_timer changed_;  // cancelled when one of the above changes
   asio::steady_timer turn_;     // cancelled when the next start may begin; never set, as many wait
 };

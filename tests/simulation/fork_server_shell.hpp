@@ -1,5 +1,5 @@
-// NurseryShell: what Nursery does around NurseryTurns, with a fork server on fake time. Like it, it
-// decides nothing.
+// ForkServerShell: what ForkServer does around ForkServerTurns, with a fork server on fake time.
+// Like it, it decides nothing.
 #pragma once
 
 #include <deque>
@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "agent/workers/nursery_protocol.hpp"
-#include "tests/simulation/fork_server.hpp"
+#include "agent/workers/fork_server_protocol.hpp"
+#include "tests/simulation/fake_fork_server.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace ddprun::simulation {
 
-class NurseryShell {
+class ForkServerShell {
  public:
   struct Child {
     int round;
@@ -24,8 +24,8 @@ class NurseryShell {
   /// Gets the processes in the order of the children; -1: it could not be started.
   using Started = std::function<void(const std::vector<pid_t>& pids)>;
 
-  NurseryShell(World& world, Births& births) : world_{world}, births_{births} {}
-  NurseryShell(const NurseryShell&) = delete;
+  ForkServerShell(World& world, Births& births) : world_{world}, births_{births} {}
+  ForkServerShell(const ForkServerShell&) = delete;
 
   /// Starts the fork server, unless it is there or has been given up.
   void begin();
@@ -57,16 +57,16 @@ class NurseryShell {
 
   World& world_;
   Births& births_;
-  NurseryTurns turns_;
-  std::shared_ptr<ForkServer> server_;  // null: there is none
-  int servers_ = 0;                     // those that there were
+  ForkServerTurns turns_;
+  std::shared_ptr<FakeForkServer> server_;  // null: there is none
+  int servers_ = 0;                         // those that there were
   bool ready_ = false;
   bool given_up_ = false;
   Stage stage_ = Stage::kNone;
   std::optional<Start> current_;  // has the turn
   std::deque<Start> waiting_;
-  std::shared_ptr<ForkServer> forks_;  // the one that the current start has begun with
-  int forkings_ = 0;                   // times that one was to fork
+  std::shared_ptr<FakeForkServer> forks_;  // the one that the current start has begun with
+  int forkings_ = 0;                       // times that one was to fork
 };
 
 }  // namespace ddprun::simulation
