@@ -17,7 +17,7 @@
 #include "agent/introspection/python_stack.hpp"
 #include "base/coroutines.hpp"
 #include "base/numbers.hpp"
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 
 namespace ddprun {
 
@@ -55,7 +55,7 @@ asio::awaitable<bool> read_all(asio::posix::stream_descriptor& out, std::string&
 /// would take effect as soon as the tool is gone: a SIGCONT takes that back. A SIGTERM would not
 /// do: a gdb that is just attaching takes the process for one that it has started, and kills it.
 /// When it is killed itself, the kernel lets the process go.
-asio::awaitable<void> end_tool(const AskedChild& tool, asio::posix::stream_descriptor& out,
+asio::awaitable<void> end_tool(const QueryProcess& tool, asio::posix::stream_descriptor& out,
                                pid_t pid) {
   std::string ignored;
   tool.kill();
@@ -152,7 +152,8 @@ asio::awaitable<std::string> native_stack(pid_t pid, StackTool tool,
                                           std::chrono::milliseconds patience) {
   // Without a search for debug information in the network.
   const std::vector<std::string> variables{"DEBUGINFOD_URLS=", "LC_ALL=C"};
-  AskedChild running = AskedChild::run(patience, words_of(tool, pid), {.environment = variables});
+  QueryProcess running =
+      QueryProcess::run(patience, words_of(tool, pid), {.environment = variables});
   if (!running.started()) co_return "";
   const auto executor = co_await asio::this_coro::executor;
   asio::posix::stream_descriptor out{executor, running.release_pipe()};

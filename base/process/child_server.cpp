@@ -30,7 +30,7 @@ Result<ChildServer> start_child_server(std::chrono::milliseconds timeout, const 
   const tcp::endpoint endpoint = acceptor->local_endpoint();
   const int listening = acceptor->release();
   // The loop of the parent does not survive a fork as it is, so the child has one of its own.
-  auto process = AskedChild::start(timeout, [&] {
+  auto process = QueryProcess::start(timeout, [&] {
     begin();
     asio::io_context loop{1};
     tcp::acceptor here{loop};

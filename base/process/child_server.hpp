@@ -9,13 +9,13 @@
 #include <functional>
 
 #include "base/asio.hpp"
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
 
 struct ChildServer {
-  AskedChild process;  // it ends with this
+  QueryProcess process;  // it ends with this
   std::uint16_t port = 0;
 };
 

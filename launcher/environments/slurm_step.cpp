@@ -16,8 +16,8 @@
 
 #include "base/coroutines.hpp"
 #include "base/log.hpp"
-#include "base/process/asked_child.hpp"
 #include "base/process/child_process.hpp"
+#include "base/process/query_process.hpp"
 #include "base/process/spawn_pool.hpp"
 #include "base/system/own_process.hpp"
 #include "launcher/settings/job_secret.hpp"

@@ -19,7 +19,7 @@
 #include "base/coroutines.hpp"
 #include "base/log.hpp"
 #include "base/number_text.hpp"
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 #include "launcher/run/node_fitness.hpp"
 
 namespace ddprun {
@@ -86,7 +86,7 @@ class Checkup {
 
   asio::awaitable<Result<NodeFitness>> look_once(bool workers_live) {
     const auto executor = co_await asio::this_coro::executor;
-    AskedChild child = AskedChild::run(kCheckAnswer, question_words(spec_, workers_live));
+    QueryProcess child = QueryProcess::run(kCheckAnswer, question_words(spec_, workers_live));
     if (!child.started()) co_return Error{Error::Kind::kUnavailable, "no process could be started"};
     auto answer = lines_of(asio::posix::stream_descriptor{executor, child.release_pipe()});
     const auto text = co_await in_time(Clock::now() + kCheckAnswer, std::move(answer));

@@ -44,7 +44,7 @@ struct Surroundings {
   std::function<std::string()> host_name;  // this machine's, without a domain or with it
   /// The text of a whole file. Errors: those of read_text(), with its name.
   std::function<Result<std::string>(const std::string& path)> read_text;
-  std::function<std::string(const std::vector<std::string>& words)> output_of;  // asked_child.hpp
+  std::function<std::string(const std::vector<std::string>& words)> output_of;  // query_process.hpp
   std::function<std::string()> own_path;           // the path of this ddprun
   std::function<int()> process_group;              // this process's; 0: it has no terminal
   std::function<std::string()> working_directory;  // as the user sees it

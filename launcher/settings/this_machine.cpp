@@ -8,7 +8,7 @@
 #include "base/descriptor.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/machine/sysfs_files.hpp"
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/silence_note.hpp"
 #include "base/system/whole_file.hpp"

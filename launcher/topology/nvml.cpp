@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 #include "launcher/topology/driver_facts.hpp"
 
 namespace ddprun {
@@ -85,7 +85,7 @@ Result<DriverFacts> ask_nvml(const std::string& library) {
 }
 
 Result<DriverFacts> ask_nvml_within(std::chrono::milliseconds timeout, const std::string& library) {
-  auto child = AskedChild::start(timeout, [&] { return to_text(ask_nvml(library)); });
+  auto child = QueryProcess::start(timeout, [&] { return to_text(ask_nvml(library)); });
   if (!child.started())
     return Error{Error::Kind::kUnavailable, "no process could be started to ask it"};
   const auto text = child.answer(kDriverTextBytesMax);

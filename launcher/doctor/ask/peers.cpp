@@ -236,7 +236,7 @@ PeerNames::PeerNames(const std::vector<Peer>& peers) {
   for (const Peer& peer : peers)
     if (!peer.name.empty()) readings_.push_back({peer.node, LookupReading{.question = peer.name}});
   if (readings_.empty()) return;
-  child_.emplace(AskedChild::start(kChildTimeout, [this] {
+  child_.emplace(QueryProcess::start(kChildTimeout, [this] {
     // The process ends with this answer, and its threads with it.
     return to_line(
         NodeReading{.peers = {.peer_names = std::make_shared<Lookups>(readings_)->look_up_all()}});

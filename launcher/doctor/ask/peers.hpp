@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 #include "launcher/doctor/ask/doctor_messages.hpp"
 #include "launcher/doctor/read/reading.hpp"
 
@@ -32,7 +32,7 @@ class PeerNames {
 
  private:
   std::vector<PeerNameReading> readings_;
-  std::optional<AskedChild> child_;
+  std::optional<QueryProcess> child_;
 };
 
 /// SharedFile: a small file in a folder, which the other nodes look for: do they share it?

@@ -23,7 +23,7 @@
 #include "base/clock.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/machine/sysfs_files.hpp"
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 #include "launcher/doctor/bench/measurements.hpp"
 #include "launcher/doctor/bench/times.hpp"
 #include "launcher/doctor/bench/work.hpp"
@@ -318,7 +318,7 @@ NodeSpeeds measure(const std::string& node, const NodeShare& share) {
 }  // namespace
 
 NodeSpeeds measure_node(const std::string& node, const NodeShare& share) {
-  auto child = AskedChild::start(kNodeTimeout, [&] { return to_line(measure(node, share)); });
+  auto child = QueryProcess::start(kNodeTimeout, [&] { return to_line(measure(node, share)); });
   const auto answer = child.answer();
   auto speeds = answer ? parse_node_speeds(*answer) : Result<NodeSpeeds>{answer.error()};
   if (!speeds) return {.node = node, .error = speeds.error().message};

@@ -23,7 +23,7 @@
 #include "base/machine/devices.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/machine/nvml_library.hpp"
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 #include "base/system/left_behind.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/whole_file.hpp"
@@ -108,15 +108,15 @@ using Look = std::function<void(NodeReading&)>;
 /// Takes over what a process has found, or why it has found nothing.
 using Take = std::function<void(Result<NodeReading>)>;
 
-AskedChild child_that(std::chrono::milliseconds timeout, const Look& look) {
-  return AskedChild::start(timeout, [&look] {
+QueryProcess child_that(std::chrono::milliseconds timeout, const Look& look) {
+  return QueryProcess::start(timeout, [&look] {
     NodeReading part;
     look(part);
     return to_line(part);
   });
 }
 
-Result<NodeReading> found_by(AskedChild child) {
+Result<NodeReading> found_by(QueryProcess child) {
   const auto answer = child.answer();
   return answer ? parse_reading(*answer) : answer.error();
 }
@@ -239,7 +239,7 @@ class Questions {
     if (!reading_.python->error.empty()) return;
     std::vector<std::string> words{reading_.python->path, "-c", kSurvey};
     if (reading_.script && reading_.script->error.empty()) words.push_back(wish_.script);
-    asked_.emplace_back(AskedChild::run(kPythonTimeout, words), [this](Result<NodeReading> told) {
+    asked_.emplace_back(QueryProcess::run(kPythonTimeout, words), [this](Result<NodeReading> told) {
       if (!told || !told->python) {
         const std::string why = told ? "it tells nothing" : told.error().message;
         reading_.python->error = reading_.python->path + " does not run: " + why;
@@ -256,7 +256,7 @@ class Questions {
   const Surroundings& surroundings_;
   NodeReading& reading_;
   bool gpus_are_late_ = false;
-  std::vector<std::pair<AskedChild, Take>> asked_;
+  std::vector<std::pair<QueryProcess, Take>> asked_;
 };
 
 }  // namespace

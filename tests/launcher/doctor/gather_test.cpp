@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 #include "launcher/doctor/ask/links.hpp"
 #include "launcher/doctor/ask/peers.hpp"
 #include "launcher/doctor/read/folder_probe.hpp"
@@ -169,7 +169,7 @@ TEST_CASE("the names of many nodes are looked up, more than a pipe holds") {
 /// Visits that many peers in a process with these limits of open files, and returns how many of
 /// them were reached.
 std::string reached_of(std::size_t count, const rlimit& files) {
-  auto child = AskedChild::start(60s, [&] {
+  auto child = QueryProcess::start(60s, [&] {
     ::setrlimit(RLIMIT_NOFILE, &files);
     const auto echo = start_echo("token");
     if (!echo) return echo.error().message;

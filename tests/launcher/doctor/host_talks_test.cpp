@@ -2,8 +2,8 @@
 
 #include <sys/resource.h>
 
-#include "base/process/asked_child.hpp"
 #include "base/process/file_limit.hpp"
+#include "base/process/query_process.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -17,7 +17,7 @@ const std::vector<std::string> kTellsLimit{
 
 TEST_CASE("there are talks with more hosts than the files of the limit, and they keep that limit") {
   // The limit is that of a whole process, so another one has it.
-  auto child = AskedChild::start(60s, [] {
+  auto child = QueryProcess::start(60s, [] {
     rlimit files{};
     ::getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = 100;

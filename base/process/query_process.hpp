@@ -1,4 +1,4 @@
-// AskedChild: a process of this one that finds something out, which may hang or crash.
+// QueryProcess: a process of this one that finds something out, which may hang or crash.
 //
 // A file server, name server or driver that is ill blocks its callers for minutes, and no system
 // call takes a deadline. So each question has a process of its own: several wait at the same time,
@@ -25,22 +25,22 @@ struct ProgramOptions {
   bool shows_errors = false;                                 // its errors appear where ours do
 };
 
-class AskedChild {
+class QueryProcess {
  public:
   /// Starts a process that does `work` and writes what it returns; an exception ends it without an
   /// answer. To be called while this process has one thread.
-  static AskedChild start(std::chrono::milliseconds timeout,
-                          const std::function<std::string()>& work);
+  static QueryProcess start(std::chrono::milliseconds timeout,
+                            const std::function<std::string()>& work);
 
   /// Starts a program, whose standard output is the answer. `words.front()` is its path, or a name
   /// that PATH is searched for. No shell reads the words.
-  static AskedChild run(std::chrono::milliseconds timeout, const std::vector<std::string>& words,
-                        const ProgramOptions& options = {});
+  static QueryProcess run(std::chrono::milliseconds timeout, const std::vector<std::string>& words,
+                          const ProgramOptions& options = {});
 
-  AskedChild(AskedChild&&) noexcept;
-  AskedChild& operator=(AskedChild&&) = delete;
+  QueryProcess(QueryProcess&&) noexcept;
+  QueryProcess& operator=(QueryProcess&&) = delete;
   /// Kills the process if it is still there.
-  ~AskedChild();
+  ~QueryProcess();
 
   /// An answer may have this many bytes.
   static constexpr std::size_t kBytesMax = 4 * 1024 * 1024;
@@ -64,7 +64,7 @@ class AskedChild {
   Result<std::string> answer(std::size_t bytes_max = kBytesMax);
 
  private:
-  AskedChild(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout);
+  QueryProcess(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout);
 
   pid_t pid_;
   Descriptor process_;  // readable when the process has ended, even if it is reaped elsewhere; not

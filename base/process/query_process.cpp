@@ -1,4 +1,4 @@
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -86,28 +86,29 @@ Forked fork_child(const std::function<void(int)>& in_child, bool keep_errors = f
 
 }  // namespace
 
-AskedChild::AskedChild(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout)
+QueryProcess::QueryProcess(pid_t pid, Descriptor pipe, std::chrono::milliseconds timeout)
     : pid_{pid},
       process_{pid > 0 ? open_process(pid) : -1},
       pipe_{std::move(pipe)},
       timeout_{timeout},
       deadline_{Clock::now() + timeout} {}
 
-AskedChild::AskedChild(AskedChild&& other) noexcept
+QueryProcess::QueryProcess(QueryProcess&& other) noexcept
     : pid_{std::exchange(other.pid_, -1)},
       process_{std::move(other.process_)},
       pipe_{std::move(other.pipe_)},
       timeout_{other.timeout_},
       deadline_{other.deadline_} {}
 
-AskedChild AskedChild::start(std::chrono::milliseconds timeout,
-                             const std::function<std::string()>& work) {
+QueryProcess QueryProcess::start(std::chrono::milliseconds timeout,
+                                 const std::function<std::string()>& work) {
   Forked forked = fork_child([&](int pipe) { write_answer(pipe, work()); });
   return {forked.pid, std::move(forked.pipe), timeout};
 }
 
-AskedChild AskedChild::run(std::chrono::milliseconds timeout, const std::vector<std::string>& words,
-                           const ProgramOptions& options) {
+QueryProcess QueryProcess::run(std::chrono::milliseconds timeout,
+                               const std::vector<std::string>& words,
+                               const ProgramOptions& options) {
   const std::vector<char*> arguments = pointers_to(words);
   const std::vector<char*> own =
       options.environment ? pointers_to(*options.environment) : std::vector<char*>{};
@@ -122,7 +123,7 @@ AskedChild AskedChild::run(std::chrono::milliseconds timeout, const std::vector<
   return {forked.pid, std::move(forked.pipe), timeout};
 }
 
-void AskedChild::kill() const {
+void QueryProcess::kill() const {
   if (pid_ <= 0) return;
   signal_process(process_.number(), pid_, SIGKILL);
   ::kill(-pid_, SIGKILL);  // its group, where it has one
@@ -130,14 +131,14 @@ void AskedChild::kill() const {
 
 /// A process that hangs in the kernel dies when the kernel lets go of it. We do not wait for
 /// that.
-AskedChild::~AskedChild() {
+QueryProcess::~QueryProcess() {
   if (pid_ <= 0) return;
   kill();
   for (int tries = 0; tries < 100 && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++tries)
     ::poll(nullptr, 0, 1);
 }
 
-Result<std::string> AskedChild::answer(std::size_t bytes_max) {
+Result<std::string> QueryProcess::answer(std::size_t bytes_max) {
   if (!started()) return Error{Error::Kind::kUnavailable, "no process could be started to ask"};
   std::string text;
   std::array<char, 4096> chunk{};
@@ -159,7 +160,7 @@ Result<std::string> AskedChild::answer(std::size_t bytes_max) {
 }
 
 std::string output_of(const std::vector<std::string>& words, std::chrono::milliseconds timeout) {
-  auto answer = AskedChild::run(timeout, words, {.shows_errors = true}).answer();
+  auto answer = QueryProcess::run(timeout, words, {.shows_errors = true}).answer();
   return answer ? *std::move(answer) : "";
 }
 

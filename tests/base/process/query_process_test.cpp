@@ -1,4 +1,4 @@
-#include "base/process/asked_child.hpp"
+#include "base/process/query_process.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -23,37 +23,37 @@ using namespace std::chrono_literals;
 
 TEST_CASE("a process that is asked answers with all that it writes") {
   const std::string large(300'000, 'x');
-  CHECK(AskedChild::start(60s, [&] { return large; }).answer().value() == large);
-  CHECK(AskedChild::run(60s, {"/bin/sh", "-c", "echo hello"}).answer().value() == "hello\n");
+  CHECK(QueryProcess::start(60s, [&] { return large; }).answer().value() == large);
+  CHECK(QueryProcess::run(60s, {"/bin/sh", "-c", "echo hello"}).answer().value() == "hello\n");
 }
 
 TEST_CASE("a process that hangs, crashes or is not there costs a sentence") {
   std::fflush(nullptr);  // ThreadSanitizer's _exit() would write it, and so the child's answer
-  const auto hung = AskedChild::start(50ms, [] {
+  const auto hung = QueryProcess::start(50ms, [] {
                       for (;;) ::pause();
                       return std::string{};
                     }).answer();
   REQUIRE_FALSE(hung.has_value());
   CHECK(hung.error().kind == Error::Kind::kTimeout);
   CHECK(hung.error().message == "no answer within 0.05 s");
-  const auto crashed = AskedChild::start(60s, [] {
+  const auto crashed = QueryProcess::start(60s, [] {
                          ::raise(SIGKILL);
                          return std::string{};
                        }).answer();
   REQUIRE_FALSE(crashed.has_value());
   CHECK_THAT(crashed.error().message, contains("ended without an answer"));
-  CHECK_FALSE(AskedChild::run(60s, {"/no/such/program"}).answer().has_value());
+  CHECK_FALSE(QueryProcess::run(60s, {"/no/such/program"}).answer().has_value());
 }
 
 TEST_CASE("a process that is asked holds no stream of its parent's, whose reader may wait for it") {
   const auto own = [] { return std::filesystem::read_symlink("/proc/self/fd/1").string(); };
-  CHECK(AskedChild::start(60s, own).answer().value() == "/dev/null");
+  CHECK(QueryProcess::start(60s, own).answer().value() == "/dev/null");
 }
 
 TEST_CASE("with a script that does not answer, what it has started ends as well") {
   pid_t pid = 0;
   {
-    auto asked = AskedChild::run(60s, {"/bin/sh", "-c", "sleep 600 & echo $!; wait"});
+    auto asked = QueryProcess::run(60s, {"/bin/sh", "-c", "sleep 600 & echo $!; wait"});
     const Descriptor pipe{asked.release_pipe()};
     std::string line(20, '\0');
     REQUIRE(read(pipe.number(), line.data(), line.size()) > 1);
@@ -66,7 +66,7 @@ TEST_CASE("with a script that does not answer, what it has started ends as well"
 
 TEST_CASE("an exception in a process that is asked leaves this one's files alone") {
   const ScratchFolder scratch;
-  const auto thrown = AskedChild::start(60s, []() -> std::string {
+  const auto thrown = QueryProcess::start(60s, []() -> std::string {
                         throw std::runtime_error{"no threads are left"};
                       }).answer();
   REQUIRE_FALSE(thrown.has_value());
@@ -77,7 +77,7 @@ TEST_CASE("an exception in a process that is asked leaves this one's files alone
 TEST_CASE("a program is found on the PATH, and has the environment that it is given") {
   const std::vector<std::string> variables{"GREETING=hello"};
   const std::vector<std::string> words{"sh", "-c", "echo $GREETING $HOME"};
-  CHECK(AskedChild::run(60s, words, {.environment = variables}).answer().value() == "hello\n");
+  CHECK(QueryProcess::run(60s, words, {.environment = variables}).answer().value() == "hello\n");
 }
 
 TEST_CASE("a program's output is there also when it fails, and none when it does not run or end") {
@@ -88,7 +88,7 @@ TEST_CASE("a program's output is there also when it fails, and none when it does
 
 TEST_CASE("a program's errors appear where this process's do") {
   const auto own = [](bool shown) {
-    return AskedChild::run(60s, {"readlink", "/proc/self/fd/2"}, {.shows_errors = shown})
+    return QueryProcess::run(60s, {"readlink", "/proc/self/fd/2"}, {.shows_errors = shown})
         .answer()
         .value();
   };
