@@ -13,7 +13,7 @@
 #include "base/clock.hpp"
 #include "base/process/file_limit.hpp"
 #include "base/system/own_process.hpp"
-#include "launcher/doctor/ask/host_talks.hpp"
+#include "launcher/doctor/ask/host_sessions.hpp"
 #include "launcher/doctor/ask/links.hpp"
 #include "launcher/doctor/ask/progress_line.hpp"
 #include "launcher/doctor/ask/schedule.hpp"
@@ -39,25 +39,25 @@ constexpr std::size_t kFilesPerHost = 4;
 
 /// Returns what a host has answered, when it is that.
 template <typename Answer>
-std::optional<Answer> answer_of(const HostTalks::Talk& talk) {
-  auto answer = decode_from_node(talk.answer);
+std::optional<Answer> answer_of(const HostSessions::Session& session) {
+  auto answer = decode_from_node(session.answer);
   if (!answer || !std::holds_alternative<Answer>(*answer)) return std::nullopt;
   return std::get<Answer>(std::move(*answer));
 }
 
 /// A host that has been examined.
 struct BenchHost {
-  std::size_t talk = 0;    // its place in the talks
-  std::string node;        // its name in the report
-  std::string address;     // where the others reach it
-  std::string machine;     // a name that is not known stands for a machine of its own
-  std::uint16_t port = 0;  // 0: others cannot connect
+  std::size_t session = 0;  // its place in the sessions
+  std::string node;         // its name in the report
+  std::string address;      // where the others reach it
+  std::string machine;      // a name that is not known stands for a machine of its own
+  std::uint16_t port = 0;   // 0: others cannot connect
 };
 
 class HostsBench {
  public:
-  HostsBench(HostTalks& talks, std::vector<BenchHost> hosts)
-      : talks_{talks}, hosts_{std::move(hosts)} {}
+  HostsBench(HostSessions& sessions, std::vector<BenchHost> hosts)
+      : sessions_{sessions}, hosts_{std::move(hosts)} {}
 
   Measurements run() {
     prepare();
@@ -70,18 +70,18 @@ class HostsBench {
  private:
   template <typename Answer>
   std::optional<Answer> told(std::size_t host) const {
-    return answer_of<Answer>(talks_[hosts_[host].talk]);
+    return answer_of<Answer>(sessions_[hosts_[host].session]);
   }
 
   bool ask(std::size_t host, const ToNode& question) {
-    const bool open = talks_[hosts_[host].talk].open;
-    if (open) talks_.send(hosts_[host].talk, encode(question));
+    const bool open = sessions_[hosts_[host].session].open;
+    if (open) sessions_.send(hosts_[host].session, encode(question));
     return open;
   }
 
   void prepare() {
     for (std::size_t i = 0; i < hosts_.size(); ++i) ask(i, PrepareBench{});
-    talks_.wait_for_answers(kPrepareTimeout);
+    sessions_.wait_for_answers(kPrepareTimeout);
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       const auto ready = told<BenchReady>(i).value_or(BenchReady{});
       hosts_[i].machine = ready.machine.empty() ? hosts_[i].node : ready.machine;
@@ -108,7 +108,7 @@ class HostsBench {
     for (std::size_t wave = 0; wave < waves.size(); ++wave) {
       progress_.show(fmt::format("measuring {}: {} of {}", what, wave + 1, waves.size()));
       for (const std::size_t host : waves[wave]) ask(host, MeasureNode{});
-      talks_.wait_for_answers(kNodeTimeout);
+      sessions_.wait_for_answers(kNodeTimeout);
       for (const std::size_t host : waves[wave])
         if (const auto answer = told<NodeMeasured>(host))
           measured_.nodes[host] = better_of(measured_.nodes[host], answer->speeds);
@@ -148,7 +148,7 @@ class HostsBench {
       else
         asked.push_back(pair);
     }
-    talks_.wait_for_answers(kLinksTimeout);
+    sessions_.wait_for_answers(kLinksTimeout);
     for (const HostPair& pair : asked)
       if (auto answer = told<LinkMeasured>(pair.first))
         note_link(pair, std::move(answer->speed));
@@ -166,7 +166,7 @@ class HostsBench {
     if (!is_new) known->second = better_of(known->second, speed);
   }
 
-  HostTalks& talks_;
+  HostSessions& sessions_;
   std::vector<BenchHost> hosts_;
   std::map<HostPair, LinkSpeed> links_;
   Measurements measured_;
@@ -184,9 +184,10 @@ class Examiner {
     auto environment = without_own_login(own_environment());
     if (!reach.srun.empty()) environment = srun_environment(std::move(environment), "");
     for (const Host& host : hosts)
-      talks_.start(is_this_machine(host) ? std::vector<std::string>{own_path(), "doctor", "--node"}
-                                         : node_command(reach, host),
-                   environment);
+      sessions_.start(is_this_machine(host)
+                          ? std::vector<std::string>{own_path(), "doctor", "--node"}
+                          : node_command(reach, host),
+                      environment);
     examined_.resize(hosts.size());
   }
 
@@ -206,22 +207,22 @@ class Examiner {
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       Examine own = wish;
       own.node = hosts_[i].label();
-      talks_.send(i, encode(ToNode{own}));
+      sessions_.send(i, encode(ToNode{own}));
     }
-    talks_.wait_for_answers(kReadingTimeout);
+    sessions_.wait_for_answers(kReadingTimeout);
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
-      examined_[i] = answer_of<Examined>(talks_[i]);
+      examined_[i] = answer_of<Examined>(sessions_[i]);
       if (!examined_[i]) give_up(i);
     }
   }
 
   void give_up(std::size_t i) {
-    const HostTalks::Talk& talk = talks_[i];
-    const NoAnswer no_answer{talk.status, talk.last_words};
-    const auto answer = decode_from_node(talk.answer);
-    const std::string why = talk.answer.empty() ? why_no_answer(reach_, hosts_[i], no_answer)
-                            : answer            ? "it has answered something else"
-                                                : answer.error().message;
+    const HostSessions::Session& session = sessions_[i];
+    const NoAnswer no_answer{session.status, session.last_words};
+    const auto answer = decode_from_node(session.answer);
+    const std::string why = session.answer.empty() ? why_no_answer(reach_, hosts_[i], no_answer)
+                            : answer               ? "it has answered something else"
+                                                   : answer.error().message;
     unreached_.push_back({Severity::kFailed, "reached", hosts_[i].label(), why,
                           "a job cannot start there", advice_on_reaching(reach_, no_answer)});
   }
@@ -232,13 +233,13 @@ class Examiner {
     std::vector<std::int64_t> asked_us(hosts_.size());
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       asked_us[i] = unix_time_us();
-      if (examined_[i]) talks_.send(i, encode(ToNode{AskClock{}}));
+      if (examined_[i]) sessions_.send(i, encode(ToNode{AskClock{}}));
     }
-    talks_.wait_for_answers(kClockTimeout);
+    sessions_.wait_for_answers(kClockTimeout);
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
-      const auto answer = answer_of<ClockTold>(talks_[i]);
+      const auto answer = answer_of<ClockTold>(sessions_[i]);
       if (!examined_[i] || !answer) continue;
-      const std::int64_t answered_us = *talks_[i].answered_us;
+      const std::int64_t answered_us = *sessions_[i].answered_us;
       const std::int64_t middle = (asked_us[i] + answered_us) / 2;
       examined_[i]->reading.clock_offset_ms = static_cast<double>(answer->unix_us - middle) / 1000;
       examined_[i]->reading.clock_doubt_ms = static_cast<double>(answered_us - asked_us[i]) / 2000;
@@ -256,11 +257,11 @@ class Examiner {
       std::erase_if(visit.peers, [&](const Peer& peer) {
         return peer.node == hosts_[i].label() || (peer.use == "IPv6" && !ipv6);
       });
-      talks_.send(i, encode(ToNode{visit}));
+      sessions_.send(i, encode(ToNode{visit}));
     }
-    talks_.wait_for_answers(kPeersTimeout);
+    sessions_.wait_for_answers(kPeersTimeout);
     for (std::size_t i = 0; i < hosts_.size(); ++i)
-      if (auto answer = answer_of<PeersVisited>(talks_[i]); answer && examined_[i])
+      if (auto answer = answer_of<PeersVisited>(sessions_[i]); answer && examined_[i])
         examined_[i]->reading.peers = std::move(answer->peers);
   }
 
@@ -268,13 +269,13 @@ class Examiner {
     std::vector<BenchHost> hosts;
     for (std::size_t i = 0; i < hosts_.size(); ++i)
       if (examined_[i])
-        hosts.push_back({.talk = i, .node = hosts_[i].label(), .address = examined_[i]->host});
-    return HostsBench{talks_, std::move(hosts)}.run();
+        hosts.push_back({.session = i, .node = hosts_[i].label(), .address = examined_[i]->host});
+    return HostsBench{sessions_, std::move(hosts)}.run();
   }
 
   const std::vector<Host>& hosts_;
   const HostReach& reach_;
-  HostTalks talks_;
+  HostSessions sessions_;
   std::vector<std::optional<Examined>> examined_;  // nullopt: the host was not reached
   Findings unreached_;
 };

@@ -1,4 +1,4 @@
-// HostTalks: programs that were started for several hosts, with which lines of questions and
+// HostSessions: programs that were started for several hosts, with which lines of questions and
 // answers are exchanged at the same time. What comes before the first answer is a greeting of the
 // login, and is left out.
 #pragma once
@@ -20,10 +20,10 @@
 
 namespace ddprun {
 
-class HostTalks {
+class HostSessions {
  public:
-  /// How the talk with a host stands.
-  struct Talk {
+  /// How the session with a host stands.
+  struct Session {
     bool open = false;                        // the program runs, as far as is known
     std::string answer;                       // the newest; "": none has come
     std::optional<std::int64_t> answered_us;  // when it came, by the clock of the day
@@ -31,11 +31,11 @@ class HostTalks {
     std::vector<std::string> last_words;      // on its standard error
   };
 
-  HostTalks() = default;
-  HostTalks(const HostTalks&) = delete;
-  HostTalks& operator=(const HostTalks&) = delete;
+  HostSessions() = default;
+  HostSessions(const HostSessions&) = delete;
+  HostSessions& operator=(const HostSessions&) = delete;
   /// Ends all programs: their input ends, and those that still run after a second are killed.
-  ~HostTalks();
+  ~HostSessions();
 
   /// Starts a program for the next host. `words.front()` is its path; `environment` has its
   /// variables, "NAME=value". It has the limit of open files that this process was started with:
@@ -46,17 +46,17 @@ class HostTalks {
   void send(std::size_t host, const std::string& line);
 
   /// Waits for one answer of each host that was sent a line, until the time is over. An answer that
-  /// does not come closes the talk.
+  /// does not come closes the session.
   void wait_for_answers(std::chrono::milliseconds timeout);
 
-  const Talk& operator[](std::size_t host) const { return entries_[host].talk; }
+  const Session& operator[](std::size_t host) const { return entries_[host].session; }
 
  private:
   struct Entry {
     std::shared_ptr<SshLink> link;  // nullptr: the program was not started, or has ended
     std::string inbox;
     bool waits = false;
-    Talk talk;
+    Session session;
   };
 
   Result<std::shared_ptr<SshLink>> connect(std::size_t host, const std::vector<std::string>& words,

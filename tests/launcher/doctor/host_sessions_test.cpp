@@ -1,4 +1,4 @@
-#include "launcher/doctor/ask/host_talks.hpp"
+#include "launcher/doctor/ask/host_sessions.hpp"
 
 #include <sys/resource.h>
 
@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 const std::vector<std::string> kTellsLimit{
     "/bin/sh", "-c", "while read -r _; do echo \"{\\\"doctor\\\":$(ulimit -Sn)}\"; done"};
 
-TEST_CASE("there are talks with more hosts than the files of the limit, and they keep that limit") {
+TEST_CASE(
+    "there are sessions with more hosts than the files of the limit, and they keep that limit") {
   // The limit is that of a whole process, so another one has it.
   auto child = QueryProcess::start(60s, [] {
     rlimit files{};
@@ -23,13 +24,13 @@ TEST_CASE("there are talks with more hosts than the files of the limit, and they
     files.rlim_cur = 100;
     ::setrlimit(RLIMIT_NOFILE, &files);
     static_cast<void>(raise_file_limit("hosts", 0));
-    HostTalks talks;
+    HostSessions sessions;
     constexpr std::size_t kHosts = 60;
-    for (std::size_t i = 0; i < kHosts; ++i) talks.start(kTellsLimit, {});
-    for (std::size_t i = 0; i < kHosts; ++i) talks.send(i, "{}\n");
-    talks.wait_for_answers(50s);
+    for (std::size_t i = 0; i < kHosts; ++i) sessions.start(kTellsLimit, {});
+    for (std::size_t i = 0; i < kHosts; ++i) sessions.send(i, "{}\n");
+    sessions.wait_for_answers(50s);
     int answers = 0;
-    for (std::size_t i = 0; i < kHosts; ++i) answers += talks[i].answer == "{\"doctor\":100}";
+    for (std::size_t i = 0; i < kHosts; ++i) answers += sessions[i].answer == "{\"doctor\":100}";
     return std::to_string(answers);
   });
   CHECK(child.answer().value() == "60");

@@ -1,4 +1,4 @@
-#include "launcher/doctor/ask/host_talks.hpp"
+#include "launcher/doctor/ask/host_sessions.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +18,7 @@ constexpr std::size_t kAnswersBytesMax = 8 * 1024 * 1024;
 
 }  // namespace
 
-HostTalks::~HostTalks() {
+HostSessions::~HostSessions() {
   for (const Entry& entry : entries_)
     if (entry.link) entry.link->end_input();
   run_until_gone(1s);
@@ -27,32 +27,32 @@ HostTalks::~HostTalks() {
   run_until_gone(1s);
 }
 
-void HostTalks::run_until_gone(std::chrono::milliseconds timeout) {
+void HostSessions::run_until_gone(std::chrono::milliseconds timeout) {
   const auto runs = [](const Entry& entry) { return entry.link != nullptr; };
   const TimePoint deadline = Clock::now() + timeout;
   io_.restart();
   while (std::ranges::any_of(entries_, runs) && io_.run_one_until(deadline) > 0) continue;
 }
 
-void HostTalks::start(const std::vector<std::string>& words,
-                      const std::vector<std::string>& environment) {
+void HostSessions::start(const std::vector<std::string>& words,
+                         const std::vector<std::string>& environment) {
   Entry& entry = entries_.emplace_back();
   auto link = connect(entries_.size() - 1, words, environment);
-  entry.talk.open = link.has_value();
+  entry.session.open = link.has_value();
   if (link)
     entry.link = std::move(*link);
   else
-    entry.talk.last_words = {link.error().message};
+    entry.session.last_words = {link.error().message};
 }
 
-Result<std::shared_ptr<SshLink>> HostTalks::connect(std::size_t host,
-                                                    const std::vector<std::string>& words,
-                                                    const std::vector<std::string>& environment) {
+Result<std::shared_ptr<SshLink>> HostSessions::connect(
+    std::size_t host, const std::vector<std::string>& words,
+    const std::vector<std::string>& environment) {
   const auto gone = [this, host](ExitStatus status, std::vector<std::string> last_words) {
     Entry& entry = entries_[host];
-    entry.waits = entry.talk.open = false;
-    entry.talk.status = status;
-    entry.talk.last_words = std::move(last_words);
+    entry.waits = entry.session.open = false;
+    entry.session.status = status;
+    entry.session.last_words = std::move(last_words);
     entry.link.reset();
   };
   auto link = SshLink::open(io_.get_executor(),
@@ -66,37 +66,37 @@ Result<std::shared_ptr<SshLink>> HostTalks::connect(std::size_t host,
   return link;
 }
 
-void HostTalks::send(std::size_t host, const std::string& line) {
+void HostSessions::send(std::size_t host, const std::string& line) {
   Entry& entry = entries_[host];
-  if (!entry.talk.open) return;
-  entry.talk.answer.clear();
-  entry.talk.answered_us.reset();
+  if (!entry.session.open) return;
+  entry.session.answer.clear();
+  entry.session.answered_us.reset();
   entry.waits = true;
   entry.link->send(line);
   io_.restart();
   io_.poll();  // the line leaves now, and not when others have been sent theirs
 }
 
-void HostTalks::wait_for_answers(std::chrono::milliseconds timeout) {
+void HostSessions::wait_for_answers(std::chrono::milliseconds timeout) {
   const TimePoint deadline = Clock::now() + timeout;
   io_.restart();
   while (std::ranges::any_of(entries_, &Entry::waits) && io_.run_one_until(deadline) > 0) continue;
   for (Entry& entry : entries_)
-    if (std::exchange(entry.waits, false)) entry.talk.open = false;
+    if (std::exchange(entry.waits, false)) entry.session.open = false;
 }
 
-void HostTalks::hear(Entry& entry, std::string_view bytes) {
+void HostSessions::hear(Entry& entry, std::string_view bytes) {
   entry.inbox += bytes;
   if (entry.inbox.size() > kAnswersBytesMax) {
-    entry.waits = entry.talk.open = false;
+    entry.waits = entry.session.open = false;
     entry.inbox.clear();
     return entry.link->kill();
   }
   for (std::size_t end; (end = entry.inbox.find('\n')) != std::string::npos;
        entry.inbox.erase(0, end + 1)) {
     if (!is_doctors_line(std::string_view{entry.inbox}.substr(0, end))) continue;
-    entry.talk.answer = entry.inbox.substr(0, end);
-    entry.talk.answered_us = unix_time_us();
+    entry.session.answer = entry.inbox.substr(0, end);
+    entry.session.answered_us = unix_time_us();
     entry.waits = false;
   }
 }
