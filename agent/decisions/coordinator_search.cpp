@@ -124,7 +124,7 @@ CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& rea
     return AgentEnd{Why::kCoordinatorLost, {}, 0, reason};
   // If no process listens there any more, this node can report to a successor that the leader is
   // dead.
-  if (loss == Loss::kClosed) first_place_ = agent_.follower.state().leader;
+  if (loss == Loss::kClosed) try_first_ = agent_.follower.state().leader;
   return stop_workers(reason, now);
 }
 
@@ -176,19 +176,19 @@ CoordinatorSearch::End CoordinatorSearch::redirected(const Redirect& order, Time
     return try_next(now);
   }
   redirected_ = std::max(redirected_, order.epoch);
-  first_place_ = first;
+  try_first_ = first;
   return stop_workers("it is at " + first + " now", now);
 }
 
 /// A newcomer learns where the coordinator is.
 CoordinatorSearch::End CoordinatorSearch::follow(const Redirect& order, TimePoint now) {
   if (!takes_turns()) {
-    if (order.epoch > 0) first_place_ = order.coordinator;
+    if (order.epoch > 0) try_first_ = order.coordinator;
     return look_around(now);
   }
   turns_->found(reaching_,
                 "the coordinator is not at " + reaching_ + ", but at " + order.coordinator);
-  if (turns_->hear(order.epoch)) first_place_ = order.coordinator;
+  if (turns_->hear(order.epoch)) try_first_ = order.coordinator;
   return try_next_place(now);
 }
 
@@ -236,7 +236,7 @@ CoordinatorSearch::End CoordinatorSearch::try_next_place(TimePoint now) {
     return AgentEnd{met_ ? Why::kCoordinatorLost : Why::kNoCoordinator, {}, 0, turns_->findings()};
   if (auto note = turns_->note(agent_.rules.join_timeout, now)) agent_.warn(std::move(*note));
   milliseconds pause{0};
-  std::string place = std::exchange(first_place_, "");
+  std::string place = std::exchange(try_first_, "");
   if (place.empty()) {
     const Turns::Try next = turns_->next();
     place = next.place;
@@ -288,7 +288,7 @@ CoordinatorSearch::End CoordinatorSearch::stop_workers(const std::string& reason
 CoordinatorSearch::End CoordinatorSearch::succeed(TimePoint now) {
   aim_ = Aim::kSucceed;
   turns_.emplace(std::vector<std::string>{}, now);
-  if (!first_place_.empty()) turns_->add(std::exchange(first_place_, ""));
+  if (!try_first_.empty()) turns_->add(std::exchange(try_first_, ""));
   for (const std::string& place : successor_search_->places()) turns_->add(place);
   return try_next(now);
 }

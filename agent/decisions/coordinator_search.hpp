@@ -107,7 +107,7 @@ class CoordinatorSearch {
   Aim aim_ = Aim::kNone;
   std::optional<Turns> turns_;   // set: takes_turns()
   std::string reaching_;         // the place that is tried, as ReachCoordinator's `at`
-  std::string first_place_;      // that is to be tried before all others
+  std::string try_first_;        // that is to be tried before all others
   bool met_ = false;             // there has been a connection
   std::int64_t redirected_ = 0;  // the greatest epoch of whom it was sent to, and has not joined
   std::string server_;  // the place of a server that lets workers run on without it, as `at`

@@ -39,7 +39,7 @@ bool may_follow(const Term& term, const VoterState& voter) {
 Elected::Elected(const LeadershipRules& rules)
     : rules_{rules},
       term_{rules.heartbeat_timeout},
-      first_{rules.begins == LeadershipRules::Begins::kAsking, other_places(rules),
+      start_{rules.begins == LeadershipRules::Begins::kAsking, other_places(rules),
              rules.heartbeat_timeout} {
   term_.endpoint = rules_.endpoint;
   term_.leads = rules_.begins == LeadershipRules::Begins::kLeading;
@@ -69,7 +69,7 @@ LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {
       [&](const HigherEpoch& e) { step_down(e); },
       [&](const AgentFollows& e) { followed_ = e.leader; },
       [&](const LeadersFound& e) {
-        if (first_.hear(e.leader, e.all, now)) begin_job(now);
+        if (start_.hear(e.leader, e.all, now)) begin_job(now);
       },
       [&](const GatheringBegun&) {
         term_.gathers = true;
@@ -88,7 +88,7 @@ LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {
 }
 
 std::optional<TimePoint> Elected::next_tick() const {
-  std::optional<TimePoint> next = first_.next_question();
+  std::optional<TimePoint> next = start_.next_question();
   const auto consider = [&](std::optional<TimePoint> t) {
     if (t) next = next ? std::min(*next, *t) : t;
   };
@@ -146,7 +146,7 @@ void Elected::hear_undecided(Voter& voter) {
     actions_.push_back(AwaitVote{voter.id});
   }
   const bool newborn = term_.leads && !term_.quorum().exists();
-  if (knows_a_round(voter.state)) first_.give_up();
+  if (knows_a_round(voter.state)) start_.give_up();
   if (newborn && knows_a_round(voter.state)) become_candidate(term_, actions_);
   actions_.push_back(TellVoter{voter.id, Candidate{term_.voters.undecided()}});
   ballot_.hear(voter.state.promised);
@@ -219,7 +219,7 @@ void Elected::take_over(TimePoint now) {
 void Elected::step_down(const HigherEpoch& by) {
   const std::int64_t known = term_.leads ? term_.epoch : ballot_.highest();
   if (by.epoch <= known) return;
-  first_.give_up();
+  start_.give_up();
   term_ = Term{rules_.heartbeat_timeout};
   term_.endpoint = rules_.endpoint;
   ballot_.recount();
@@ -296,7 +296,7 @@ void Elected::knows(const NodeId& node, const ConfigurationVersion& version) {
 void Elected::passed(const RoundView& view, TimePoint now) {
   if (std::exchange(view_, view).spares != view.spares)
     for (const NodeId& id : term_.successor_ids) actions_.push_back(TellVoter{id, answer(now_)});
-  if (const auto endpoints = first_.ask(now)) actions_.push_back(AskLeaders{*endpoints});
+  if (const auto endpoints = start_.ask(now)) actions_.push_back(AskLeaders{*endpoints});
   if (!over_) {
     call_witness(now);
     if (choose_extra_voter(term_, view_, now, actions_)) ballot_.recount();

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "rendezvous/leadership/ballot.hpp"
-#include "rendezvous/leadership/first_place.hpp"
+#include "rendezvous/leadership/first_place_start.hpp"
 #include "rendezvous/leadership/leadership.hpp"
 #include "rendezvous/leadership/term.hpp"
 
@@ -58,7 +58,7 @@ class Elected final : public Leadership {
   LeadershipRules rules_;
   Term term_;
   Ballot ballot_;  // outlives a term: no epoch is requested twice
-  FirstPlace first_;
+  FirstPlaceStart start_;
   Leader followed_;    // by the agent in this process
   RoundView view_;     // the last one that was reported
   bool over_ = false;  // the job has ended

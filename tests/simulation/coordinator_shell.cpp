@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/match.hpp"
-#include "rendezvous/leadership/first_place.hpp"
+#include "rendezvous/leadership/first_place_start.hpp"
 
 namespace ddprun::simulation {
 

@@ -8,7 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Workers heed signals or not; none is stuck in the kernel, because no fence holds against that.
+/// Workers heed signals or not; none is stuck in the kernel, because no deadline holds against
+/// that.
 JobPlan plan_for(World& world) {
   JobPlan plan = world.plan;
   plan.rounds.terms.nodes_max =

@@ -17,7 +17,7 @@ void have_witness(World& world, JobPlan& plan) {
 }
 
 /// Jobs of two and more nodes, many of them with spares. Workers heed signals or not; none is stuck
-/// in the kernel, because no fence holds against that.
+/// in the kernel, because no deadline holds against that.
 JobPlan plan_for(World& world) {
   JobPlan plan = world.plan;
   plan.nodes = world.random.number(3, 6);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "rendezvous/leadership/extra_voter.hpp"
-#include "rendezvous/leadership/first_place.hpp"
+#include "rendezvous/leadership/first_place_start.hpp"
 #include "rendezvous/rounds/coordinator_machine.hpp"
 #include "tests/support/catch.hpp"
 

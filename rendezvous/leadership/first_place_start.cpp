@@ -1,10 +1,10 @@
-#include "rendezvous/leadership/first_place.hpp"
+#include "rendezvous/leadership/first_place_start.hpp"
 
 #include <utility>
 
 namespace ddprun {
 
-std::optional<std::vector<std::string>> FirstPlace::ask(TimePoint now) {
+std::optional<std::vector<std::string>> FirstPlaceStart::ask(TimePoint now) {
   if (!waits_ || asked_ || now < due_) return std::nullopt;
   asked_ = true;
   std::vector<std::string> endpoints = others_;
@@ -12,12 +12,12 @@ std::optional<std::vector<std::string>> FirstPlace::ask(TimePoint now) {
   return endpoints;
 }
 
-std::optional<TimePoint> FirstPlace::next_question() const {
+std::optional<TimePoint> FirstPlaceStart::next_question() const {
   return waits_ && !asked_ ? std::optional{due_} : std::nullopt;
 }
 
 /// A witness that has not heard its leader for long tells where that one was, and no epoch.
-bool FirstPlace::hear(const Leader& found, bool all, TimePoint now) {
+bool FirstPlaceStart::hear(const Leader& found, bool all, TimePoint now) {
   if (!waits_) return false;
   asked_ = false;
   due_ = now + kAskPause;

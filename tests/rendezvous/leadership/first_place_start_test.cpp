@@ -1,4 +1,4 @@
-#include "rendezvous/leadership/first_place.hpp"
+#include "rendezvous/leadership/first_place_start.hpp"
 
 #include "tests/rendezvous/leadership/start.hpp"
 #include "tests/support/catch.hpp"
@@ -11,20 +11,20 @@ constexpr auto kPatience = 6'000ms;
 using Endpoints = std::vector<std::string>;
 
 // Gives the tests the first of the places a, b and c, which has asked the others.
-class FirstPlaceFixture {
+class FirstPlaceStartFixture {
  protected:
-  FirstPlaceFixture() { first_.ask(kStart); }
-  bool hear(const Leader& leader, bool all) { return first_.hear(leader, all, kStart); }
+  FirstPlaceStartFixture() { start_.ask(kStart); }
+  bool hear(const Leader& leader, bool all) { return start_.hear(leader, all, kStart); }
   bool hear_later(const Leader& leader, bool all) {
-    return first_.hear(leader, all, kStart + kPatience);
+    return start_.hear(leader, all, kStart + kPatience);
   }
-  std::optional<Endpoints> ask_again() { return first_.ask(kStart + kAskPause); }
+  std::optional<Endpoints> ask_again() { return start_.ask(kStart + kAskPause); }
 
-  FirstPlace first_{true, {"b:1", "c:1"}, kPatience};
+  FirstPlaceStart start_{true, {"b:1", "c:1"}, kPatience};
 };
 
 TEST_CASE("a place that does not begin the job asks nobody") {
-  FirstPlace other{false, {"b:1"}, kPatience};
+  FirstPlaceStart other{false, {"b:1"}, kPatience};
   CHECK_FALSE(other.waits());
   CHECK(other.ask(kStart) == std::nullopt);
   CHECK(other.next_question() == std::nullopt);
@@ -32,7 +32,7 @@ TEST_CASE("a place that does not begin the job asks nobody") {
 }
 
 TEST_CASE("the first place asks the others, and awaits their answers") {
-  FirstPlace first{true, {"b:1", "c:1"}, kPatience};
+  FirstPlaceStart first{true, {"b:1", "c:1"}, kPatience};
   CHECK(first.waits());
   CHECK(first.next_question() == TimePoint{});
   CHECK(first.ask(kStart) == Endpoints{"b:1", "c:1"});
@@ -40,62 +40,63 @@ TEST_CASE("the first place asks the others, and awaits their answers") {
   CHECK(first.next_question() == std::nullopt);
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "the job begins where nobody has told of a leader") {
+TEST_CASE_METHOD(FirstPlaceStartFixture, "the job begins where nobody has told of a leader") {
   CHECK(hear({}, false));
-  CHECK_FALSE(first_.waits());
-  CHECK(first_.next_question() == std::nullopt);
+  CHECK_FALSE(start_.waits());
+  CHECK(start_.next_question() == std::nullopt);
   CHECK_FALSE(hear({}, true));
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "a leader that is named is asked as well") {
+TEST_CASE_METHOD(FirstPlaceStartFixture, "a leader that is named is asked as well") {
   CHECK_FALSE(hear({4, "d:1"}, true));
-  CHECK(first_.waits());
-  CHECK(first_.next_question() == kStart + kAskPause);
-  CHECK(first_.ask(kStart + kAskPause - 1ms) == std::nullopt);
+  CHECK(start_.waits());
+  CHECK(start_.next_question() == kStart + kAskPause);
+  CHECK(start_.ask(kStart + kAskPause - 1ms) == std::nullopt);
   CHECK(ask_again() == Endpoints{"b:1", "c:1", "d:1"});
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "once a leader was named, silence is no proof of its end") {
+TEST_CASE_METHOD(FirstPlaceStartFixture,
+                 "once a leader was named, silence is no proof of its end") {
   CHECK_FALSE(hear({4, "d:1"}, true));
   CHECK_FALSE(hear_later({}, false));
-  CHECK(first_.waits());
+  CHECK(start_.waits());
   CHECK(hear_later({}, true));
-  CHECK_FALSE(first_.waits());
+  CHECK_FALSE(start_.waits());
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "nodes of a job that was named get time to come here") {
+TEST_CASE_METHOD(FirstPlaceStartFixture, "nodes of a job that was named get time to come here") {
   CHECK_FALSE(hear({4, ""}, true));
-  CHECK_FALSE(first_.hear({}, true, kStart + kPatience - 1ms));
-  CHECK(first_.waits());
-  CHECK(first_.next_question() == kStart + kPatience - 1ms + kAskPause);
+  CHECK_FALSE(start_.hear({}, true, kStart + kPatience - 1ms));
+  CHECK(start_.waits());
+  CHECK(start_.next_question() == kStart + kPatience - 1ms + kAskPause);
   CHECK(hear_later({}, true));
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "a leader of nowhere is looked for where one was before") {
+TEST_CASE_METHOD(FirstPlaceStartFixture, "a leader of nowhere is looked for where one was before") {
   CHECK_FALSE(hear({4, "d:1"}, true));
   CHECK_FALSE(hear({5, ""}, true));
   CHECK(ask_again() == Endpoints{"b:1", "c:1", "d:1"});
   CHECK_FALSE(hear({6, "e:1"}, true));
-  CHECK(first_.ask(kStart + 1h) == Endpoints{"b:1", "c:1", "e:1"});
+  CHECK(start_.ask(kStart + 1h) == Endpoints{"b:1", "c:1", "e:1"});
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "a leader of nowhere keeps the job from beginning, too") {
+TEST_CASE_METHOD(FirstPlaceStartFixture, "a leader of nowhere keeps the job from beginning, too") {
   CHECK_FALSE(hear({5, ""}, true));
   CHECK(ask_again() == Endpoints{"b:1", "c:1"});
   CHECK_FALSE(hear_later({}, false));
   CHECK(hear_later({}, true));
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "where a leader was is asked before the job begins") {
+TEST_CASE_METHOD(FirstPlaceStartFixture, "where a leader was is asked before the job begins") {
   CHECK_FALSE(hear({0, "d:1"}, true));
   CHECK(ask_again() == Endpoints{"b:1", "c:1", "d:1"});
   CHECK_FALSE(hear_later({0, "d:1"}, false));
   CHECK(hear_later({0, "d:1"}, true));
 }
 
-TEST_CASE_METHOD(FirstPlaceFixture, "who gives up asks nobody, and begins nothing") {
-  first_.give_up();
-  CHECK_FALSE(first_.waits());
+TEST_CASE_METHOD(FirstPlaceStartFixture, "who gives up asks nobody, and begins nothing") {
+  start_.give_up();
+  CHECK_FALSE(start_.waits());
   CHECK(ask_again() == std::nullopt);
   CHECK_FALSE(hear({}, true));
 }

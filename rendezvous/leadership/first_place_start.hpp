@@ -1,4 +1,4 @@
-// FirstPlace decides when the first place of a job may begin it. Pure.
+// FirstPlaceStart decides when the first place of a job may begin it. Pure.
 //
 // A job that has no round yet has no voters, so one place alone may begin it: the first of
 // its places. That may be a machine that was started again, of a job which goes on elsewhere. So it
@@ -21,11 +21,11 @@ namespace ddprun {
 /// Pause after the answers, before the other places are asked again.
 inline constexpr std::chrono::milliseconds kAskPause{500};
 
-class FirstPlace {
+class FirstPlaceStart {
  public:
   /// `asks`: this is the first place, and may begin the job. `others` are the other places. Nodes
   /// that have lost their leader come here within `patience`.
-  FirstPlace(bool asks, std::vector<std::string> others, std::chrono::milliseconds patience)
+  FirstPlaceStart(bool asks, std::vector<std::string> others, std::chrono::milliseconds patience)
       : waits_{asks}, others_{std::move(others)}, patience_{patience} {}
 
   /// Whether the job is still to be begun here.
