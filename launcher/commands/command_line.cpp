@@ -30,8 +30,8 @@ std::string news_of(ClusterPlace place, const LaunchSpec& spec) {
 
 /// Reads a job on this node, which was started as `place` says.
 Result<CommandLine> interpret_at(const MeetingPlace& place, const Arguments& arguments,
-                                 const Surroundings& surroundings) {
-  auto launch = interpret(arguments, surroundings, place);
+                                 const LocalSystem& system) {
+  auto launch = interpret(arguments, system, place);
   if (!launch) return launch.error();
   if (place.cluster && !arguments.settings.on("standalone"))
     launch->cluster = news_of(*place.cluster, launch->spec);
@@ -39,8 +39,8 @@ Result<CommandLine> interpret_at(const MeetingPlace& place, const Arguments& arg
 }
 
 /// Leaves of the CPUs and GPUs those that the scheduler grants.
-Surroundings granted(const Surroundings& all) {
-  Surroundings granted = all;
+LocalSystem granted(const LocalSystem& all) {
+  LocalSystem granted = all;
   granted.cpus = [all] { return granted_cpus(all.environment, all.cpus()); };
   granted.gpus = [all] { return granted_gpus(all.environment, all.gpus()); };
   return granted;
@@ -48,8 +48,7 @@ Surroundings granted(const Surroundings& all) {
 
 /// Reads a job of a batch script, which is on all nodes of the allocation or on this one alone.
 Result<CommandLine> interpret_in(const Allocation& allocation, const Arguments& arguments,
-                                 const std::vector<std::string>& words,
-                                 const Surroundings& surroundings) {
+                                 const std::vector<std::string>& words, const LocalSystem& system) {
   auto start = step_start(allocation, arguments.settings, words);
   if (!start) return start.error();
   ClusterPlace place = batch_place(allocation);
@@ -58,7 +57,7 @@ Result<CommandLine> interpret_in(const Allocation& allocation, const Arguments& 
     place.first_host = "localhost";
     place.port = kC10dPort;
   }
-  auto job = interpret_at({place, {}}, arguments, surroundings);
+  auto job = interpret_at({place, {}}, arguments, system);
   if (!job || !*start) return job;
   (*start)->dry_run = arguments.settings.on("dry-run");
   return CommandLine{std::move(**start)};
@@ -67,9 +66,9 @@ Result<CommandLine> interpret_in(const Allocation& allocation, const Arguments& 
 /// Reads a job of a PBS or LSF batch script: its nodes are hosts over ssh, if there are several.
 /// nullopt: this is no such script, or the job is for this node alone.
 Result<std::optional<CommandLine>> interpret_in_batch(const Arguments& arguments,
-                                                      const Surroundings& surroundings) {
+                                                      const LocalSystem& system) {
   if (stays_on_this_node(arguments.settings)) return std::optional<CommandLine>{};
-  const auto batch = batch_hosts(surroundings);
+  const auto batch = batch_hosts(system);
   // A list that cannot be read does not matter to a job on this node alone.
   if (!batch && !arguments.settings["nnodes"].given) return std::optional<CommandLine>{};
   if (!batch) return batch.error();
@@ -79,7 +78,7 @@ Result<std::optional<CommandLine>> interpret_in_batch(const Arguments& arguments
   if (!*on_hosts) return std::optional<CommandLine>{};
   Arguments there = arguments;
   there.settings = std::move(**on_hosts);
-  auto job = hosts_job(there, surroundings);
+  auto job = hosts_job(there, system);
   if (!job) return job.error();
   job->warnings.insert(job->warnings.begin(), describe(**batch, job->rules.hosts.size()));
   return std::optional{CommandLine{std::move(*job)}};
@@ -87,29 +86,27 @@ Result<std::optional<CommandLine>> interpret_in_batch(const Arguments& arguments
 
 /// Reads a job for this node. `host` is this node's place where `ddprun --hosts` has started it.
 Result<CommandLine> parse_job(const Arguments& arguments, const std::vector<std::string>& words,
-                              const Surroundings& surroundings,
-                              const std::optional<HostPlace>& host) {
+                              const LocalSystem& system, const std::optional<HostPlace>& host) {
   const Settings& settings = arguments.settings;
   if (settings.on("no-slurm") || settings.on("no-cluster"))
-    return interpret_at({{}, host}, arguments, surroundings);
-  const auto place = cluster_place(surroundings);
-  const auto allocated = allocation(surroundings);
-  if (allocated && !host) return interpret_in(*allocated, arguments, words, granted(surroundings));
+    return interpret_at({{}, host}, arguments, system);
+  const auto place = cluster_place(system);
+  const auto allocated = allocation(system);
+  if (allocated && !host) return interpret_in(*allocated, arguments, words, granted(system));
   if (!allocated && !place && !host) {
-    auto batch = interpret_in_batch(arguments, surroundings);
+    auto batch = interpret_in_batch(arguments, system);
     if (!batch) return batch.error();
     if (*batch) return std::move(**batch);
   }
   const std::optional<ClusterPlace> cluster = allocated ? batch_place(*allocated) : place;
-  return interpret_at({cluster, host}, arguments, granted(surroundings));
+  return interpret_at({cluster, host}, arguments, granted(system));
 }
 
 }  // namespace
 
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
-                                       const Surroundings& surroundings,
-                                       const std::string& program) {
-  const auto parsed = parse_arguments(arguments, surroundings.environment);
+                                       const LocalSystem& system, const std::string& program) {
+  const auto parsed = parse_arguments(arguments, system.environment);
   if (!parsed) return parsed.error();
   const Settings& settings = parsed->settings;
   const bool has_commands = !stands_in_for_torchrun(program);
@@ -125,11 +122,11 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
     if (settings[option].given)
       return CommandLine{JustPrint{shell_completion(settings[option].text, command_help())}};
   if (names_hosts(settings)) {
-    auto job = hosts_job(*parsed, surroundings);
+    auto job = hosts_job(*parsed, system);
     if (!job) return job.error();
     return CommandLine{std::move(*job)};
   }
-  auto job = parse_job(*parsed, arguments, surroundings, std::nullopt);
+  auto job = parse_job(*parsed, arguments, system, std::nullopt);
   if (job || !has_commands || parsed->script.empty() || job.error().kind != Error::Kind::kNotFound)
     return job;
   const std::string command{meant_command(parsed->script.front())};
@@ -138,11 +135,11 @@ Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments
                job.error().message + "; did you mean `ddprun " + command + "`?"};
 }
 
-Result<Launch> parse_launch(const std::vector<std::string>& arguments,
-                            const Surroundings& surroundings, const HostPlace& place) {
-  const auto parsed = parse_arguments(arguments, surroundings.environment);
+Result<Launch> parse_launch(const std::vector<std::string>& arguments, const LocalSystem& system,
+                            const HostPlace& place) {
+  const auto parsed = parse_arguments(arguments, system.environment);
   if (!parsed) return parsed.error();
-  auto job = parse_job(*parsed, arguments, surroundings, place);
+  auto job = parse_job(*parsed, arguments, system, place);
   if (!job) return job.error();
   return std::get<Launch>(std::move(*job));
 }

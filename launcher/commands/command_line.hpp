@@ -20,12 +20,12 @@ using CommandLine = std::variant<Launch, JustPrint, HostsJob, StepStart>;
 /// kDenied for the program to run. `program` is the name by which this program was called, because
 /// torchrun has no commands.
 Result<CommandLine> parse_command_line(const std::vector<std::string>& arguments,
-                                       const Surroundings& surroundings,
+                                       const LocalSystem& system,
                                        const std::string& program = "ddprun");
 
 /// Reads the job of a command line that `ddprun --hosts` has sent to this host: it is about a job
 /// on this node, and `place` says how the hosts meet. Errors: as above.
-Result<Launch> parse_launch(const std::vector<std::string>& arguments,
-                            const Surroundings& surroundings, const HostPlace& place);
+Result<Launch> parse_launch(const std::vector<std::string>& arguments, const LocalSystem& system,
+                            const HostPlace& place);
 
 }  // namespace ddprun

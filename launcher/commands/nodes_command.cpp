@@ -17,7 +17,7 @@ namespace ddprun {
 
 namespace {
 
-struct NodesWish {
+struct NodesOptions {
   std::string folder;
   std::vector<std::string> forgiven;
   std::string strikes = std::to_string(kNodeStrikes);
@@ -25,24 +25,24 @@ struct NodesWish {
   bool json = false;
 };
 
-void declare(CommandOptions& command, NodesWish& wish) {
-  command.argument("DIR", wish.folder, "the folder of --node-history",
+void declare(CommandOptions& command, NodesOptions& options) {
+  command.argument("DIR", options.folder, "the folder of --node-history",
                    {.variable = "PET_NODE_HISTORY", .required = true});
-  command.option("--forgive", wish.forgiven, "NODE,...", "forget the failures of these nodes",
+  command.option("--forgive", options.forgiven, "NODE,...", "forget the failures of these nodes",
                  {.separator = ','});
-  command.option("--strikes", wish.strikes, "N", "failures with which a node is left out");
-  command.option("--window", wish.window, "TIME", "time within which they lie");
-  command.flag("--json", wish.json, "for programs");
+  command.option("--strikes", options.strikes, "N", "failures with which a node is left out");
+  command.option("--window", options.window, "TIME", "time within which they lie");
+  command.flag("--json", options.json, "for programs");
 }
 
-Result<int> forgive(const NodesWish& wish, const CommandContext& context) {
+Result<int> forgive(const NodesOptions& options, const CommandContext& context) {
   int code = 0;
-  for (const std::string& host : wish.forgiven) {
-    const auto forgiven = forgive_node(wish.folder, host);
+  for (const std::string& host : options.forgiven) {
+    const auto forgiven = forgive_node(options.folder, host);
     if (!forgiven) return forgiven.error();
     if (*forgiven == 0) {
       log::error("'{}' knows no failure of node '{}': `ddprun nodes {}` lists the names",
-                 wish.folder, host, wish.folder);
+                 options.folder, host, options.folder);
       code = 1;
       continue;
     }
@@ -51,27 +51,28 @@ Result<int> forgive(const NodesWish& wish, const CommandContext& context) {
   return code;
 }
 
-Result<int> show(const NodesWish& wish, const NodePolicy& policy, const CommandContext& context) {
+Result<int> show(const NodesOptions& options, const NodePolicy& policy,
+                 const CommandContext& context) {
   std::error_code error;
-  if (!std::filesystem::is_directory(wish.folder, error))
+  if (!std::filesystem::is_directory(options.folder, error))
     return Error{Error::Kind::kNotFound,
-                 "nodes: '" + wish.folder +
+                 "nodes: '" + options.folder +
                      "' is no folder: expected that of --node-history, which a job makes when "
                      "the first failure of a node is kept"};
-  const auto found = read_node_records(wish.folder);
+  const auto found = read_node_records(options.folder);
   if (!found) return found.error();
   for (const std::string& file : found->unread) log::warn("a record cannot be read: {}", file);
   const auto now = unix_time_ms();
   const auto lines = lines_of_nodes(found->records, policy, now);
-  context.out.write(wish.json ? nodes_json(lines, policy)
-                              : nodes_text(lines, policy, wish.folder, now));
+  context.out.write(options.json ? nodes_json(lines, policy)
+                                 : nodes_text(lines, policy, options.folder, now));
   return 0;
 }
 
 }  // namespace
 
 Result<int> run_nodes(const std::vector<std::string>& words, const CommandContext& context) {
-  NodesWish wish;
+  NodesOptions options;
   CommandOptions command{
       "Shows which nodes caused failures of jobs, as --node-history keeps them, and which are left "
       "out because of that; forgives those that were mended.",
@@ -79,15 +80,15 @@ Result<int> run_nodes(const std::vector<std::string>& words, const CommandContex
   command.examples(
       "ddprun nodes /shared/nodes\n"
       "ddprun nodes /shared/nodes --forgive node-7");
-  declare(command, wish);
+  declare(command, options);
   if (const auto done = command.parse(words, context.out)) return *done;
-  const SilenceNote note{wish.folder};
-  if (!wish.forgiven.empty()) return forgive(wish, context);
-  const auto strikes = parse_integer({wish.strikes, "--strikes"}, 1, kNodeFailuresMax);
+  const SilenceNote note{options.folder};
+  if (!options.forgiven.empty()) return forgive(options, context);
+  const auto strikes = parse_integer({options.strikes, "--strikes"}, 1, kNodeFailuresMax);
   if (!strikes) return strikes.error();
-  const auto window = parse_seconds({wish.window, "--window"}, true);
+  const auto window = parse_seconds({options.window, "--window"}, true);
   if (!window) return window.error();
-  return show(wish, {*strikes, window->count()}, context);
+  return show(options, {*strikes, window->count()}, context);
 }
 
 }  // namespace ddprun

@@ -70,9 +70,9 @@ Result<int> look_at_fitness(const std::vector<std::string>& words, const Command
   command.option("--log-dir", question.log_dir, "TEXT", "");
   command.option("--folder", question.folders, "TEXT", "");
   if (const auto done = command.parse(words, context.out)) return *done;
-  const Surroundings surroundings = this_machine(own_variable);
-  FitnessReading reading = read_for_fitness(question.log_dir, question.folders, surroundings);
-  const JobGpus job = gpus_of_job(reading.node, question, surroundings.environment);
+  const LocalSystem system = this_machine(own_variable);
+  FitnessReading reading = read_for_fitness(question.log_dir, question.folders, system);
+  const JobGpus job = gpus_of_job(reading.node, question, system.environment);
   NodeFitness fitness = fitness_of(std::move(reading.node), job);
   if (fitness.state == NodeFitness::State::kFit && reading.gpus_are_late)
     fitness = {NodeFitness::State::kUnknown, "NVIDIA's driver has not answered within 5 s", ""};
@@ -83,8 +83,8 @@ Result<int> look_at_fitness(const std::vector<std::string>& words, const Command
 namespace {
 
 struct DoctorOptions {
-  DoctorWish wish;
-  HostWishes where;
+  ReadingOptions reading;
+  HostOptions where;
   bool bench = false;
   bool json = false;
   bool verbose = false;
@@ -98,8 +98,8 @@ struct Diagnosis {
   std::optional<Measurements> measured;
 };
 
-Diagnosis examine_this_node(const DoctorOptions& options, const Surroundings& surroundings) {
-  NodeReading reading = read_this_node(options.wish, surroundings);
+Diagnosis examine_this_node(const DoctorOptions& options, const LocalSystem& system) {
+  NodeReading reading = read_this_node(options.reading, system);
   Findings findings = check_node(reading, true);
   std::optional<Measurements> measured;
   if (options.bench) {
@@ -110,21 +110,21 @@ Diagnosis examine_this_node(const DoctorOptions& options, const Surroundings& su
 }
 
 /// As in a job with --hosts, Python is the one that the user has here.
-Examine examine_as_here(const DoctorOptions& options, const Surroundings& surroundings) {
-  Examine examine{.log_dir = options.wish.log_dir,
-                  .checkpoint_dir = options.wish.checkpoint_dir,
-                  .script = options.wish.script,
-                  .directory = options.where.remote_dir.empty() ? surroundings.working_directory()
+Examine examine_as_here(const DoctorOptions& options, const LocalSystem& system) {
+  Examine examine{.log_dir = options.reading.log_dir,
+                  .checkpoint_dir = options.reading.checkpoint_dir,
+                  .script = options.reading.script,
+                  .directory = options.where.remote_dir.empty() ? system.working_directory()
                                                                 : options.where.remote_dir,
                   .token = fresh_id()};
-  examine.environment = python_variables(surroundings.environment);
+  examine.environment = python_variables(system.environment);
   return examine;
 }
 
 Diagnosis examine_all(const ChosenHosts& chosen, const DoctorOptions& options,
-                      const Surroundings& surroundings) {
-  HostsExamination examined = examine_hosts(chosen.hosts, chosen.reach,
-                                            examine_as_here(options, surroundings), options.bench);
+                      const LocalSystem& system) {
+  HostsExamination examined =
+      examine_hosts(chosen.hosts, chosen.reach, examine_as_here(options, system), options.bench);
   Diagnosis diagnosis;
   for (const Host& host : chosen.hosts) diagnosis.nodes.push_back(host.label());
   append(std::move(examined.unreached), diagnosis.findings);
@@ -142,14 +142,14 @@ Diagnosis examine_all(const ChosenHosts& chosen, const DoctorOptions& options,
 }
 
 Result<int> examine(const DoctorOptions& options, const CommandContext& context) {
-  const Surroundings surroundings = this_machine(own_variable);
-  const auto chosen = choose_hosts(options.where, surroundings);
+  const LocalSystem system = this_machine(own_variable);
+  const auto chosen = choose_hosts(options.where, system);
   if (!chosen) return chosen.error();
   if (!chosen->by.empty())
     log::warn("{}: looking at {} nodes by {}; --no-cluster looks at this one", chosen->by,
               chosen->hosts.size(), chosen->reach.srun.empty() ? "ssh" : "srun");
-  const Diagnosis diagnosis = chosen->hosts.empty() ? examine_this_node(options, surroundings)
-                                                    : examine_all(*chosen, options, surroundings);
+  const Diagnosis diagnosis = chosen->hosts.empty() ? examine_this_node(options, system)
+                                                    : examine_all(*chosen, options, system);
   const ReportStyle style{.color = wants_color(STDOUT_FILENO),
                           .verbose = options.verbose,
                           .columns = std::min(terminal_columns(STDOUT_FILENO, 80), 120)};
@@ -159,7 +159,7 @@ Result<int> examine(const DoctorOptions& options, const CommandContext& context)
   return count_of(diagnosis.findings, Severity::kFailed) > 0 ? 1 : 0;
 }
 
-void declare_hosts(CommandOptions& command, HostWishes& where) {
+void declare_hosts(CommandOptions& command, HostOptions& where) {
   command.option("--hosts", where.hosts, "HOST,...",
                  "look at these hosts, by ssh, and compare them", {.variable = "PET_HOSTS"});
   command.option("--hostfile", where.hostfile, "FILE", "hosts from a file, as for a job",
@@ -187,10 +187,10 @@ Result<int> run_doctor(const std::vector<std::string>& words, const CommandConte
       "torch, GPUs and their driver, memory, disks, limits, names and the network. Exit code: 0, "
       "or 1 when a check has failed.",
       "ddprun doctor"};
-  command.argument("SCRIPT", options.wish.script, "a script, whose imports are looked for, too");
-  command.option("--log-dir", options.wish.log_dir, "DIR",
+  command.argument("SCRIPT", options.reading.script, "a script, whose imports are looked for, too");
+  command.option("--log-dir", options.reading.log_dir, "DIR",
                  "the folder that the job writes its logs to");
-  command.option("--checkpoint-dir", options.wish.checkpoint_dir, "DIR",
+  command.option("--checkpoint-dir", options.reading.checkpoint_dir, "DIR",
                  "the folder that the job writes its checkpoints to");
   declare_hosts(command, options.where);
   command.flag("--bench", options.bench,

@@ -121,7 +121,7 @@ Result<ClusterPlace> open_mpi_place(const EnvironmentLookup& environment) {
 
 }  // namespace
 
-std::optional<ClusterPlace> cluster_place(const Surroundings& here) {
+std::optional<ClusterPlace> cluster_place(const LocalSystem& here) {
   const EnvironmentLookup& environment = here.environment;
   const auto found = [](Result<ClusterPlace> place, ClusterPlace otherwise = {}) {
     if (place) return std::optional{std::move(*place)};
@@ -142,7 +142,7 @@ std::optional<ClusterPlace> cluster_place(const Surroundings& here) {
   return std::nullopt;
 }
 
-std::optional<Allocation> allocation(const Surroundings& here) {
+std::optional<Allocation> allocation(const LocalSystem& here) {
   const EnvironmentLookup& environment = here.environment;
   if (in_slurm_step(environment) || environment(kFlux.sign) || environment(kOpenMpi.nodes) ||
       environment(kMpich.nodes))
@@ -163,7 +163,7 @@ std::optional<Allocation> allocation(const Surroundings& here) {
                     Allocation::Starter::kFlux};
 }
 
-Result<std::optional<HostList>> batch_hosts(const Surroundings& here) {
+Result<std::optional<HostList>> batch_hosts(const LocalSystem& here) {
   const EnvironmentLookup& environment = here.environment;
   const bool pbs = environment("PBS_JOBID") && environment("PBS_NODEFILE");
   const bool lsf = environment("LSB_JOBID") &&

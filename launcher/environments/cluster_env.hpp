@@ -20,7 +20,7 @@ namespace ddprun {
 /// The place has a problem when several have been started on this node, or Slurm's list of hosts
 /// cannot be read: that matters to a job that goes by the place. Another list that cannot be read
 /// leaves the first host open.
-std::optional<ClusterPlace> cluster_place(const Surroundings& here);
+std::optional<ClusterPlace> cluster_place(const LocalSystem& here);
 
 /// An allocation, seen from its batch script or from an interactive shell in it, whose scheduler
 /// starts a program on all nodes.
@@ -34,7 +34,7 @@ struct Allocation {
 };
 
 /// Returns nullopt outside of allocations, and inside of job steps.
-std::optional<Allocation> allocation(const Surroundings& here);
+std::optional<Allocation> allocation(const LocalSystem& here);
 
 /// Returns the place of a ddprun that runs in the batch script, for that node alone.
 ClusterPlace batch_place(const Allocation& allocation);
@@ -48,7 +48,7 @@ struct HostList {
 
 /// Returns the hosts of the PBS or LSF job whose batch script or interactive shell this runs in.
 /// nullopt: there is none. Errors: kInvalid and kNotFound, when the list cannot be read.
-Result<std::optional<HostList>> batch_hosts(const Surroundings& here);
+Result<std::optional<HostList>> batch_hosts(const LocalSystem& here);
 
 /// Returns how many of `visible` GPUs the scheduler grants; all, where it says nothing.
 int granted_gpus(const EnvironmentLookup& environment, int visible);

@@ -55,7 +55,7 @@ Result<HostNames> known(HostNames hosts, const std::string& source) {
 }
 
 /// Reads the file that a variable names.
-Result<HostNames> hosts_in_file(const Surroundings& here, const char* variable) {
+Result<HostNames> hosts_in_file(const LocalSystem& here, const char* variable) {
   const std::string path = text(here.environment, variable);
   const auto places = here.read_text(path);
   if (!places)
@@ -63,23 +63,21 @@ Result<HostNames> hosts_in_file(const Surroundings& here, const char* variable) 
   return known(hosts_of_places(*places), variable);
 }
 
-Result<HostNames> flux_hosts(const Surroundings& here) {
+Result<HostNames> flux_hosts(const LocalSystem& here) {
   return hosts_in_flux_resources(
       here.output_of({"flux", "job", "info", text(here.environment, "FLUX_JOB_ID"), "R"}));
 }
 
-Result<HostNames> lsf_hosts(const Surroundings& here) {
+Result<HostNames> lsf_hosts(const LocalSystem& here) {
   if (auto hosts = hosts_in_file(here, "LSB_DJOB_HOSTFILE")) return hosts;
   auto counted = hosts_with_places(text(here.environment, "LSB_MCPU_HOSTS"));
   if (!counted.empty()) return counted;
   return known(hosts_of_places(text(here.environment, "LSB_HOSTS")), "LSB_HOSTS");
 }
 
-Result<HostNames> pbs_hosts(const Surroundings& here) {
-  return hosts_in_file(here, "PBS_NODEFILE");
-}
+Result<HostNames> pbs_hosts(const LocalSystem& here) { return hosts_in_file(here, "PBS_NODEFILE"); }
 
-Result<HostNames> sagemaker_hosts(const Surroundings& here) {
+Result<HostNames> sagemaker_hosts(const LocalSystem& here) {
   return hosts_in_json(text(here.environment, "SM_HOSTS"));
 }
 
@@ -115,7 +113,7 @@ const Starter kSageMaker{"SageMaker job", "SM_CURRENT_HOST", "TRAINING_JOB_NAME"
                              nullptr, nullptr, true, "", "", sagemaker_hosts};
 // clang-format on
 
-Result<ClusterPlace> place_by(const Starter& starter, const Surroundings& here) {
+Result<ClusterPlace> place_by(const Starter& starter, const LocalSystem& here) {
   const EnvironmentLookup& environment = here.environment;
   const std::string job = text(environment, starter.job);
   const auto hosts = starter.hosts(here);
@@ -146,7 +144,7 @@ bool in_pbs_task(const EnvironmentLookup& environment) {
   return task && *task > kPbsBatchScript && environment("PBS_NODENUM");
 }
 
-ClusterPlace kubernetes_place(const Surroundings& here) {
+ClusterPlace kubernetes_place(const LocalSystem& here) {
   const auto index = static_cast<int>(number(here.environment, "JOB_COMPLETION_INDEX").value_or(0));
   const std::string host = here.host_name();
   ClusterPlace place{.by = "Kubernetes",

@@ -43,7 +43,7 @@ struct Starter {
   bool first_has_rank_0;   // whether the first of the hosts does
   const char* command;     // by which one starts on each node,
   const char* one_a_node;  // and its option for that
-  Result<HostNames> (*hosts)(const Surroundings& here);
+  Result<HostNames> (*hosts)(const LocalSystem& here);
 };
 
 extern const Starter kFlux;
@@ -54,14 +54,14 @@ extern const Starter kSageMaker;
 /// Returns this ddprun's place among those that `starter` has started. A list of hosts that cannot
 /// be read leaves the first host open. Errors: kInvalid, when several have been started on this
 /// node, or it is none of the hosts.
-Result<ClusterPlace> place_by(const Starter& starter, const Surroundings& here);
+Result<ClusterPlace> place_by(const Starter& starter, const LocalSystem& here);
 
 /// Whether pbsdsh has started this ddprun, rather than a batch script.
 bool in_pbs_task(const EnvironmentLookup& environment);
 
 /// Returns this pod's place among those of its indexed Job. A pod does not hear how many there are:
 /// the manifest says it by PET_NNODES.
-ClusterPlace kubernetes_place(const Surroundings& here);
+ClusterPlace kubernetes_place(const LocalSystem& here);
 
 /// Returns the run id of a job: its id, but for what is not ASCII, as the first letter of Flux's.
 std::string run_id_of(const std::string& job);

@@ -18,7 +18,7 @@ namespace ddprun {
 /// How a job's command line is read on a host of `ddprun --hosts`. Errors: those of the command
 /// line.
 using ParseLaunch = Result<Launch> (*)(const std::vector<std::string>& arguments,
-                                       const Surroundings& surroundings, const HostPlace& place);
+                                       const LocalSystem& system, const HostPlace& place);
 
 /// Carries out `ddprun agent`. Returns the job's exit code, which the launcher has got. Errors:
 /// kInvalid, when it was not started by a launcher.

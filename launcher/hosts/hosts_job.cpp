@@ -30,7 +30,7 @@ bool is_variable(const std::string& name) {
 /// Builds the HostsJob; every step reads its settings and fills in its part.
 class HostsInterpreter {
  public:
-  HostsInterpreter(const Arguments& arguments, const Surroundings& machine)
+  HostsInterpreter(const Arguments& arguments, const LocalSystem& machine)
       : arguments_{arguments}, settings_{arguments.settings}, machine_{machine} {}
 
   Result<HostsJob> interpret() {
@@ -195,7 +195,7 @@ class HostsInterpreter {
 
   const Arguments& arguments_;
   const Settings& settings_;
-  const Surroundings& machine_;
+  const LocalSystem& machine_;
   HostsJob job_;
 };
 
@@ -205,7 +205,7 @@ bool names_hosts(const Settings& settings) {
   return settings["hosts"].given || settings["hostfile"].given;
 }
 
-Result<HostsJob> hosts_job(const Arguments& arguments, const Surroundings& machine) {
+Result<HostsJob> hosts_job(const Arguments& arguments, const LocalSystem& machine) {
   return HostsInterpreter{arguments, machine}.interpret();
 }
 

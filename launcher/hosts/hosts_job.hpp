@@ -27,7 +27,7 @@ bool names_hosts(const Settings& settings);
 
 /// Decides the job. The program and most options are looked at on the hosts, where they mean
 /// something. Errors: kInvalid; kNotFound and kDenied for the hostfile.
-Result<HostsJob> hosts_job(const Arguments& arguments, const Surroundings& machine);
+Result<HostsJob> hosts_job(const Arguments& arguments, const LocalSystem& machine);
 
 /// Returns what is sent to the host of `order`.
 HostStart start_of(const HostsJob& job, const StartAgent& order);

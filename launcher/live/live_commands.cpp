@@ -56,7 +56,7 @@ asio::awaitable<Result<HttpHeard>> copy_log(FoundJob job, HttpQuestion question,
   co_return heard;
 }
 
-struct LogWish {
+struct LogOptions {
   std::string job;
   int rank = 0;
   bool follow = false;
@@ -64,12 +64,13 @@ struct LogWish {
 };
 
 /// Copies both streams of the worker at the same time.
-Result<void> copy_both(const CommandContext& context, const FoundJob& job, const LogWish& wish) {
+Result<void> copy_both(const CommandContext& context, const FoundJob& job,
+                       const LogOptions& options) {
   Result<void> result;
   for (const bool err : {false, true}) {
     HttpQuestion question{
-        .target = "/log?rank=" + std::to_string(wish.rank) + "&stream=" + (err ? "err" : "out") +
-                  "&bytes=" + std::to_string(wish.bytes) + (wish.follow ? "&follow=1" : "")};
+        .target = "/log?rank=" + std::to_string(options.rank) + "&stream=" + (err ? "err" : "out") +
+                  "&bytes=" + std::to_string(options.bytes) + (options.follow ? "&follow=1" : "")};
     const auto judge = [&](Result<HttpHeard> heard) {
       if (!heard)
         result = heard.error();
@@ -181,7 +182,7 @@ Result<int> run_dump(const std::vector<std::string>& words, const CommandContext
 }
 
 Result<int> run_logs(const std::vector<std::string>& words, const CommandContext& context) {
-  LogWish wish;
+  LogOptions options;
   std::vector<std::string> names;
   CommandOptions command{
       "Shows what a worker of a running job writes, its stdout on stdout and its stderr on stderr. "
@@ -190,21 +191,22 @@ Result<int> run_logs(const std::vector<std::string>& words, const CommandContext
       "ddprun logs"};
   command.argument("[JOB] RANK", names, "the job, if several run, and the worker's rank",
                    {.required = true, .count_max = 2});
-  command.flag("-f,--follow", wish.follow, "keep showing what it writes");
-  command.option("-c,--bytes", wish.bytes, "N", "show at most this many bytes of earlier output");
+  command.flag("-f,--follow", options.follow, "keep showing what it writes");
+  command.option("-c,--bytes", options.bytes, "N",
+                 "show at most this many bytes of earlier output");
   command.examples("ddprun logs 3\nddprun logs train.py 3 -f");
   if (const auto done = command.parse(words, context.out)) return *done;
   if (names.size() > 2) return invalid("logs: expected [JOB] RANK");
   const auto rank = parse_number<int>(names.back());
   if (!rank || *rank < 0) return invalid("logs: '" + plain_line(names.back()) + "' is no rank");
-  wish.rank = *rank;
-  if (names.size() == 2) wish.job = names.front();
-  const auto agents = find_job(wish.job);
+  options.rank = *rank;
+  if (names.size() == 2) options.job = names.front();
+  const auto agents = find_job(options.job);
   if (!agents) return agents.error();
   const auto status = status_of_job(context.io, *agents);
-  const FoundJob* agent = status ? agent_of(*agents, *status, wish.rank) : &agents->front();
+  const FoundJob* agent = status ? agent_of(*agents, *status, options.rank) : &agents->front();
   if (agent == nullptr) agent = &agents->front();
-  const auto copied = copy_both(context, *agent, wish);
+  const auto copied = copy_both(context, *agent, options);
   if (!copied) return copied.error();
   return 0;
 }

@@ -72,24 +72,24 @@ Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run
 }
 
 /// What a coordinator of open_coordinator() works with.
-struct Means {
+struct CoordinatorContext {
   asio::io_context& io;
   asio::io_context& serving;
   std::shared_ptr<NodeMemory> memory;
 };
 
-Result<RunCoordinator> serve(const Means& means, const LaunchSpec& spec, const std::string& run_id,
-                             const Addresses& resolved) {
-  const asio::ip::address listening = listening_address(means.io, spec, resolved);
+Result<RunCoordinator> serve(const CoordinatorContext& context, const LaunchSpec& spec,
+                             const std::string& run_id, const Addresses& resolved) {
+  const asio::ip::address listening = listening_address(context.io, spec, resolved);
   CoordinatorRules rules = coordinator_rules(spec, run_id);
   if (spec.meeting.coordinator.host == "127.0.0.1" && listening.is_v6())
     rules.master_addr = listening.to_string();
   if (!spec.meeting.places.empty()) rules.begins = LeadershipRules::Begins::kAsking;
-  auto server = Server::listen(means.serving.get_executor(), std::move(rules), listening,
+  auto server = Server::listen(context.serving.get_executor(), std::move(rules), listening,
                                spec.meeting.coordinator.port);
   if (!server) return server.error();
   if (const auto locked = lock(**server, spec, run_id, listening); !locked) return locked.error();
-  (*server)->remember_nodes_in(means.memory);
+  (*server)->remember_nodes_in(context.memory);
   (*server)->start();
   const std::uint16_t port = (*server)->port();
   const bool may_be_followed = standby_of(spec) == Standby::kMaySucceed;
@@ -157,13 +157,13 @@ std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving,
 
 /// Every node listens for the case that etcd chooses it. No node needs the endpoint's port more
 /// than others.
-Result<RunCoordinator> coordinator_by_etcd(const Means& means, const LaunchSpec& spec,
-                                           const std::string& run_id) {
-  const std::string host = own_host(means.io, spec.meeting);
-  const StandbyPlace place{standby_address(resolve_all(means.io, host)),
+Result<RunCoordinator> coordinator_by_etcd(const CoordinatorContext& context,
+                                           const LaunchSpec& spec, const std::string& run_id) {
+  const std::string host = own_host(context.io, spec.meeting);
+  const StandbyPlace place{standby_address(resolve_all(context.io, host)),
                            spec.meeting.coordinator.port};
-  const auto executor = means.serving.get_executor();
-  auto server = open_standby(executor, means.memory, spec, run_id, place);
+  const auto executor = context.serving.get_executor();
+  auto server = open_standby(executor, context.memory, spec, run_id, place);
   if (!server) return Error{Error::Kind::kUnavailable, "this node cannot listen at any port"};
   const Endpoint endpoint{host, server->port()};
   auto election = open_etcd_election(executor, spec, run_id, endpoint, *server);
@@ -175,13 +175,13 @@ Result<RunCoordinator> coordinator_by_etcd(const Means& means, const LaunchSpec&
 
 /// It listens only when the coordinator has been reached: until then another agent of this machine
 /// may want to host the job at that port, in whatever order they are started.
-RunCoordinator coordinator_elsewhere(const Means& means, const LaunchSpec& spec,
+RunCoordinator coordinator_elsewhere(const CoordinatorContext& context, const LaunchSpec& spec,
                                      const std::string& run_id) {
   const Endpoint& endpoint = spec.meeting.coordinator;
   const Standby standby = standby_of(spec);
   if (standby == Standby::kNotAtAll) return {nullptr, {}, endpoint, false};
-  const auto open = [serving = means.serving.get_executor(), memory = means.memory, &spec, run_id,
-                     place = standby_place(means.io, spec.meeting, standby)] {
+  const auto open = [serving = context.serving.get_executor(), memory = context.memory, &spec,
+                     run_id, place = standby_place(context.io, spec.meeting, standby)] {
     auto server = open_standby(serving, memory, spec, run_id, place);
     if (server) server->start();
     return server;
@@ -189,34 +189,34 @@ RunCoordinator coordinator_elsewhere(const Means& means, const LaunchSpec& spec,
   return {nullptr, open, endpoint, false};
 }
 
-Result<RunCoordinator> serve_here(const Means& means, const LaunchSpec& spec,
+Result<RunCoordinator> serve_here(const CoordinatorContext& context, const LaunchSpec& spec,
                                   const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;
-  auto resolved = resolve_all(means.io, host);
+  auto resolved = resolve_all(context.io, host);
   if (!resolved && is_own_name(host)) resolved = own_address_unknown();
   if (!resolved) return resolved.error();
   const bool stays_here = spec.terms.nodes_max == 1 && resolved->front().is_loopback();
-  if (stays_here && resolved->front().is_v4()) resolved = Addresses{own_loopback(means.io)};
-  auto coordinator = serve(means, spec, run_id, *resolved);
+  if (stays_here && resolved->front().is_v4()) resolved = Addresses{own_loopback(context.io)};
+  auto coordinator = serve(context, spec, run_id, *resolved);
   if (coordinator && stays_here)
-    if (const auto way = find_way_to(means.io, resolved->front()); !way) return way.error();
+    if (const auto way = find_way_to(context.io, resolved->front()); !way) return way.error();
   if (coordinator) return coordinator;
   return Error{coordinator.error().kind,
                coordinator.error().message +
-                   advice(means.io, resolved->front(), spec.meeting.coordinator.port, run_id)};
+                   advice(context.io, resolved->front(), spec.meeting.coordinator.port, run_id)};
 }
 
 /// A node that cannot listen there is not the one, or another agent of it was faster.
-Result<RunCoordinator> serve_if_own(const Means& means, const LaunchSpec& spec,
+Result<RunCoordinator> serve_if_own(const CoordinatorContext& context, const LaunchSpec& spec,
                                     const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;
-  auto resolved = resolve_all(means.io, host);
+  auto resolved = resolve_all(context.io, host);
   if (!resolved && is_own_name(host)) resolved = own_address_unknown();
-  if (!resolved || !is_own_address(means.io, resolved->front()))
-    return coordinator_elsewhere(means, spec, run_id);
-  auto coordinator = serve(means, spec, run_id, *resolved);
+  if (!resolved || !is_own_address(context.io, resolved->front()))
+    return coordinator_elsewhere(context, spec, run_id);
+  auto coordinator = serve(context, spec, run_id, *resolved);
   if (coordinator) return coordinator;
-  return coordinator_elsewhere(means, spec, run_id);
+  return coordinator_elsewhere(context, spec, run_id);
 }
 
 }  // namespace
@@ -224,18 +224,18 @@ Result<RunCoordinator> serve_if_own(const Means& means, const LaunchSpec& spec,
 Result<RunCoordinator> open_coordinator(asio::io_context& io, asio::io_context& serving,
                                         const LaunchSpec& spec, const std::string& run_id,
                                         const std::shared_ptr<NodeMemory>& memory) {
-  const Means means{io, serving, memory};
+  const CoordinatorContext context{io, serving, memory};
   switch (spec.meeting.hosting) {
     case Hosting::kHere:
-      return serve_here(means, spec, run_id);
+      return serve_here(context, spec, run_id);
     case Hosting::kAtEndpoint:
-      return serve_if_own(means, spec, run_id);
+      return serve_if_own(context, spec, run_id);
     case Hosting::kByEtcd:
-      return coordinator_by_etcd(means, spec, run_id);
+      return coordinator_by_etcd(context, spec, run_id);
     case Hosting::kElsewhere:
       break;
   }
-  return coordinator_elsewhere(means, spec, run_id);
+  return coordinator_elsewhere(context, spec, run_id);
 }
 
 }  // namespace ddprun

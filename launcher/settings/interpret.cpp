@@ -35,12 +35,8 @@ constexpr std::chrono::milliseconds kCheckpointAfterSigterm{20'000};
 /// Builds the Launch; every step reads its settings and fills in its part.
 class Interpreter {
  public:
-  Interpreter(const Arguments& arguments, const Surroundings& surroundings,
-              const MeetingPlace& place)
-      : arguments_{arguments},
-        settings_{arguments.settings},
-        surroundings_{surroundings},
-        place_{place} {}
+  Interpreter(const Arguments& arguments, const LocalSystem& system, const MeetingPlace& place)
+      : arguments_{arguments}, settings_{arguments.settings}, system_{system}, place_{place} {}
 
   Result<Launch> interpret() {
     for (const auto step :
@@ -63,7 +59,7 @@ class Interpreter {
     const Setting& setting = settings_["nproc-per-node"];
     const auto count = setting.text.find(',') != std::string::npos
                            ? worker_count_of_node(setting, nodes->max)
-                           : parse_workers(setting, surroundings_.cpus, surroundings_.gpus);
+                           : parse_workers(setting, system_.cpus, system_.gpus);
     if (!count) return count.error();
     spec_.workers = *count;
     note_shared_cpus();
@@ -75,8 +71,8 @@ class Interpreter {
   /// A small machine is as it is, but what hides CPUs of a large one may be changed. Of hosts, the
   /// first one says it for all.
   void note_shared_cpus() {
-    const int cpus = surroundings_.cpus();
-    const int all = surroundings_.online_cpus();
+    const int cpus = system_.cpus();
+    const int all = system_.online_cpus();
     const bool others_say_it = place_.host && place_.host->node_rank != 0;
     if (spec_.workers <= cpus || cpus >= all || others_say_it) return;
     launch_.warnings.push_back(
@@ -183,7 +179,7 @@ class Interpreter {
       spec_.secret = place_.host->secret;
       return {};
     }
-    auto secret = job_secret(settings_, surroundings_.environment, surroundings_.read_secret);
+    auto secret = job_secret(settings_, system_.environment, system_.read_secret);
     if (!secret) return secret.error();
     spec_.secret = *secret;
     if (spec_.secret && wants_open_store(settings_)) no_effect({"store"}, kStoreInside);
@@ -302,13 +298,12 @@ class Interpreter {
 
   /// With --virtual-local-rank every worker needs an entry of its own.
   Result<void> enough_devices() {
-    const auto listed = listed_gpus(surroundings_.environment);
+    const auto listed = listed_gpus(system_.environment);
     if (!listed || static_cast<int>(listed->size()) >= spec_.workers) return {};
-    return invalid(
-        fmt::format("--virtual-local-rank gives each of the {} workers one GPU, and "
-                    "CUDA_VISIBLE_DEVICES '{}' names {}",
-                    spec_.workers, surroundings_.environment("CUDA_VISIBLE_DEVICES").value_or(""),
-                    listed->size()));
+    return invalid(fmt::format(
+        "--virtual-local-rank gives each of the {} workers one GPU, and "
+        "CUDA_VISIBLE_DEVICES '{}' names {}",
+        spec_.workers, system_.environment("CUDA_VISIBLE_DEVICES").value_or(""), listed->size()));
   }
 
   Result<void> check_ignored() {
@@ -324,10 +319,10 @@ class Interpreter {
 
   Result<void> choose_program() {
     if (settings_.on("run-path")) no_effect({"module", "no-python"}, "with --run-path");
-    auto program = decide_program(arguments_, surroundings_);
+    auto program = decide_program(arguments_, system_);
     if (!program) return program.error();
     const bool is_script = settings_.on("run-path") || !settings_.on("no-python");
-    if (auto doubt = environment_in_doubt(surroundings_.environment); is_script && !doubt.empty())
+    if (auto doubt = environment_in_doubt(system_.environment); is_script && !doubt.empty())
       launch_.warnings.push_back(std::move(doubt));
     spec_.title = std::move(program->title);
     spec_.program = std::move(program->path);
@@ -362,7 +357,7 @@ class Interpreter {
 
   const Arguments& arguments_;
   const Settings& settings_;
-  const Surroundings& surroundings_;
+  const LocalSystem& system_;
   const MeetingPlace& place_;
   Launch launch_;
   LaunchSpec& spec_ = launch_.spec;
@@ -370,9 +365,9 @@ class Interpreter {
 
 }  // namespace
 
-Result<Launch> interpret(const Arguments& arguments, const Surroundings& surroundings,
+Result<Launch> interpret(const Arguments& arguments, const LocalSystem& system,
                          const MeetingPlace& place) {
-  return Interpreter{arguments, surroundings, place}.interpret();
+  return Interpreter{arguments, system, place}.interpret();
 }
 
 }  // namespace ddprun

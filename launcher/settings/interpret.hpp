@@ -10,7 +10,7 @@ namespace ddprun {
 /// `place` tells who has started this ddprun, where that is not the user. Errors: kInvalid, with a
 /// sentence that names the option, the value and what is accepted; kNotFound and kDenied for the
 /// program to run.
-Result<Launch> interpret(const Arguments& arguments, const Surroundings& surroundings,
+Result<Launch> interpret(const Arguments& arguments, const LocalSystem& system,
                          const MeetingPlace& place);
 
 }  // namespace ddprun

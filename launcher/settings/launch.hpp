@@ -31,7 +31,7 @@ struct Launch {
 
 /// What the meaning of a command line depends on besides its words. These are functions, so that
 /// nothing is looked up that is not needed. this_machine.hpp has the real ones.
-struct Surroundings {
+struct LocalSystem {
   EnvironmentLookup environment;
   std::function<int()> cpus;                                   // how many CPUs workers may use
   std::function<int()> online_cpus;                            // how many the machine has

@@ -14,43 +14,43 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Result<WorkerProgram> any_program(Words words, const Surroundings& surroundings) {
-  auto path = surroundings.find_program(words.front());
+Result<WorkerProgram> any_program(Words words, const LocalSystem& system) {
+  auto path = system.find_program(words.front());
   if (!path) return path.error();
   return WorkerProgram{"", std::move(*path), std::move(words)};
 }
 
 /// Returns the script in the same folder that `script` is nearly the name of; "": there is none.
-std::string meant_script(const std::string& script, const Surroundings& surroundings) {
-  if (surroundings.has_file(script + ".py")) return script + ".py";
+std::string meant_script(const std::string& script, const LocalSystem& system) {
+  if (system.has_file(script + ".py")) return script + ".py";
   const std::size_t slash = script.rfind('/') + 1;  // npos + 1 is 0
-  auto names = surroundings.names_in(slash == 0 ? "." : script.substr(0, slash));
+  auto names = system.names_in(slash == 0 ? "." : script.substr(0, slash));
   std::erase_if(names, [](const std::string& name) { return !name.ends_with(".py"); });
   std::ranges::sort(names);
   const std::string_view meant = closest_word(script.substr(slash), {names.begin(), names.end()});
   return meant.empty() ? "" : script.substr(0, slash) + std::string{meant};
 }
 
-Error no_script(const std::string& script, const Surroundings& surroundings) {
+Error no_script(const std::string& script, const LocalSystem& system) {
   std::string message = "there is no script '" + script + "'";
-  if (surroundings.find_program(script))
+  if (system.find_program(script))
     message += "; it is a program in PATH, which --no-python runs";
-  else if (const std::string meant = meant_script(script, surroundings); !meant.empty())
+  else if (const std::string meant = meant_script(script, system); !meant.empty())
     message += "; did you mean " + meant + "?";
   return {Error::Kind::kNotFound, std::move(message)};
 }
 
-Result<void> check_script(const std::string& script, const Surroundings& surroundings) {
-  if (!surroundings.has_file(script)) return no_script(script, surroundings);
-  const std::string kind = foreign_script(script, surroundings);
+Result<void> check_script(const std::string& script, const LocalSystem& system) {
+  if (!system.has_file(script)) return no_script(script, system);
+  const std::string kind = foreign_script(script, system);
   if (kind.empty()) return {};
   return invalid("'" + script + "' is " + kind + ": " + words_for_program(script) + " runs it");
 }
 
-Result<WorkerProgram> python_program(Words words, bool module, const Surroundings& surroundings) {
+Result<WorkerProgram> python_program(Words words, bool module, const LocalSystem& system) {
   if (!module)
-    if (const auto runs = check_script(words.front(), surroundings); !runs) return runs.error();
-  auto python = find_python(surroundings);
+    if (const auto runs = check_script(words.front(), system); !runs) return runs.error();
+  auto python = find_python(system);
   if (!python) return python.error();
   WorkerProgram program{"", *python, {std::move(*python), "-u"}};
   if (module) program.arguments.emplace_back("-m");
@@ -60,7 +60,7 @@ Result<WorkerProgram> python_program(Words words, bool module, const Surrounding
 
 }  // namespace
 
-Result<WorkerProgram> decide_program(const Arguments& arguments, const Surroundings& surroundings) {
+Result<WorkerProgram> decide_program(const Arguments& arguments, const LocalSystem& system) {
   const Settings& settings = arguments.settings;
   const bool script = settings.on("run-path");
   const bool module = settings.on("module") && !script;
@@ -76,26 +76,26 @@ Result<WorkerProgram> decide_program(const Arguments& arguments, const Surroundi
   Words words = arguments.script;
   if (arguments.launch && !settings.on("use-env"))
     words.insert(words.begin() + 1, "--local-rank=${local_rank}");
-  auto program = any ? any_program(std::move(words), surroundings)
-                     : python_program(std::move(words), module, surroundings);
+  auto program = any ? any_program(std::move(words), system)
+                     : python_program(std::move(words), module, system);
   if (program) program->title = arguments.script.front();
   return program;
 }
 
-std::string foreign_script(const std::string& script, const Surroundings& surroundings) {
-  const std::string chosen = surroundings.environment("PYTHON_EXEC").value_or("");
+std::string foreign_script(const std::string& script, const LocalSystem& system) {
+  const std::string chosen = system.environment("PYTHON_EXEC").value_or("");
   const std::string_view name = std::string_view{chosen}.substr(chosen.rfind('/') + 1);
   if (!name.empty() && name.find("python") == std::string_view::npos) return "";
-  return foreign_kind(script, surroundings.file_ends(script));
+  return foreign_kind(script, system.file_ends(script));
 }
 
-Result<std::string> find_python(const Surroundings& surroundings) {
-  if (const auto chosen = surroundings.environment("PYTHON_EXEC"); chosen && !chosen->empty())
-    return surroundings.find_program(*chosen);
-  if (const auto active = python_environment(surroundings.environment); !active.path.empty())
-    if (auto python = surroundings.find_program(active.path + "/bin/python3")) return python;
-  if (auto python = surroundings.find_program("python3")) return python;
-  if (auto python = surroundings.find_program("python")) return python;
+Result<std::string> find_python(const LocalSystem& system) {
+  if (const auto chosen = system.environment("PYTHON_EXEC"); chosen && !chosen->empty())
+    return system.find_program(*chosen);
+  if (const auto active = python_environment(system.environment); !active.path.empty())
+    if (auto python = system.find_program(active.path + "/bin/python3")) return python;
+  if (auto python = system.find_program("python3")) return python;
+  if (auto python = system.find_program("python")) return python;
   return Error{Error::Kind::kNotFound,
                "there is no python3 and no python in PATH to run the script with; name one in "
                "PYTHON_EXEC, or use --no-python for a program that is not a Python script"};

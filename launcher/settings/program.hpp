@@ -21,15 +21,15 @@ struct WorkerProgram {
 /// Returns what the command line names: a script, a module (-m) or any program (--no-python).
 /// Errors: kInvalid for options that exclude each other, for a missing script, and for a file that
 /// Python cannot run; kNotFound and kDenied for what is not there or cannot be executed.
-Result<WorkerProgram> decide_program(const Arguments& arguments, const Surroundings& surroundings);
+Result<WorkerProgram> decide_program(const Arguments& arguments, const LocalSystem& system);
 
 /// Returns what the file `script` is in place of a Python script, as foreign_kind() does; "" where
 /// it may be one, or PYTHON_EXEC names something else that runs it.
-std::string foreign_script(const std::string& script, const Surroundings& surroundings);
+std::string foreign_script(const std::string& script, const LocalSystem& system);
 
 /// Returns the path of the Python that runs scripts: PYTHON_EXEC, else that of the active
 /// environment, else python3, else python of the PATH. Errors: kNotFound, kDenied.
-Result<std::string> find_python(const Surroundings& surroundings);
+Result<std::string> find_python(const LocalSystem& system);
 
 /// The environment whose Python runs scripts: that of VIRTUAL_ENV, unless one of conda stands
 /// before it in PATH, as where that was activated on top.

@@ -46,7 +46,7 @@ bool has_terminal() {
 
 }  // namespace
 
-Surroundings this_machine(const EnvironmentLookup& environment) {
+LocalSystem this_machine(const EnvironmentLookup& environment) {
   return {environment,
           [] { return usable_cpus(); },
           [] { return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)); },

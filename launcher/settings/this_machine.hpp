@@ -5,7 +5,7 @@
 
 namespace ddprun {
 
-/// Returns the surroundings on this machine, with the variables of `environment`.
-Surroundings this_machine(const EnvironmentLookup& environment);
+/// Returns the system of this machine, with the variables of `environment`.
+LocalSystem this_machine(const EnvironmentLookup& environment);
 
 }  // namespace ddprun

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 /// The driver takes seconds to wake up eight unused GPUs.
 constexpr auto kDriverTimeout = 30s;
 
-struct Wish {
+struct TopoOptions {
   std::string workers = "1";
   std::string binding = "node";
   bool json = false;
@@ -66,7 +66,7 @@ Result<Surveyed> survey() {
 }
 
 std::string drawing(const Surveyed& surveyed, const std::vector<WorkerPlace>& places,
-                    const Wish& wish, const TopoStyle& style) {
+                    const TopoOptions& options, const TopoStyle& style) {
   const Machine& machine = surveyed.machine;
   std::string text = machine_tree(machine, style);
   for (const std::string& part : {nearness_table(machine, style), device_table(machine, style),
@@ -75,46 +75,47 @@ std::string drawing(const Surveyed& surveyed, const std::vector<WorkerPlace>& pl
   if (machine.gpu_links.empty() && gpus_for_workers(machine).names.size() > 1)
     text += "\nNVLinks are not shown: NVIDIA's driver tells of them, and it was not asked\n";
   if (machine.devices.empty()) text += "\nno GPU and no network card is on the PCI bus\n";
-  text += fmt::format("\n--nproc-per-node {} --numa-binding {} puts\n", wish.workers, wish.binding);
+  text += fmt::format("\n--nproc-per-node {} --numa-binding {} puts\n", options.workers,
+                      options.binding);
   return text + worker_table(places, style);
 }
 
-Result<int> draw(const Wish& wish, const CommandContext& context) {
+Result<int> draw(const TopoOptions& options, const CommandContext& context) {
   const auto surveyed = survey();
   if (!surveyed) return surveyed.error();
   const auto workers = parse_workers(
-      {wish.workers, "--nproc-per-node", true}, [] { return usable_cpus(); },
+      {options.workers, "--nproc-per-node", true}, [] { return usable_cpus(); },
       [] { return visible_gpus(own_variable); });
   if (!workers) return workers.error();
   const auto places =
-      place_on(surveyed->machine, surveyed->gpus, *numa_binding_named(wish.binding), *workers);
+      place_on(surveyed->machine, surveyed->gpus, *numa_binding_named(options.binding), *workers);
   if (!places) return Error{places.error().kind, "--numa-binding: " + places.error().message};
   const TopoStyle style{.color = wants_color(STDOUT_FILENO),
                         .columns = terminal_columns(STDOUT_FILENO, 120)};
-  context.out.write(wish.json ? to_json(surveyed->machine, *places)
-                              : drawing(*surveyed, *places, wish, style));
+  context.out.write(options.json ? to_json(surveyed->machine, *places)
+                                 : drawing(*surveyed, *places, options, style));
   return 0;
 }
 
 }  // namespace
 
 Result<int> run_topo(const std::vector<std::string>& words, const CommandContext& context) {
-  Wish wish;
+  TopoOptions options;
   CommandOptions command{
       "Draws this machine: sockets, NUMA nodes, GPUs and network cards, how near they are to each "
       "other as nvidia-smi topo -m has it, and where --numa-binding puts each worker.",
       "ddprun topo"};
-  command.option("--nproc-per-node", wish.workers, "N",
+  command.option("--nproc-per-node", options.workers, "N",
                  "show where this many workers would run: a number, auto, gpu or cpu",
                  {.variable = "PET_NPROC_PER_NODE"});
   command.option(
-      "--numa-binding", wish.binding, "KIND",
+      "--numa-binding", options.binding, "KIND",
       "how they are bound: node, socket, exclusive or core-complex",
       {.variable = "PET_NUMA_BINDING", .choices = {"node", "socket", "exclusive", "core-complex"}});
-  command.flag("--json", wish.json, "print all that is known as JSON");
+  command.flag("--json", options.json, "print all that is known as JSON");
   command.examples("ddprun topo\nddprun topo --nproc-per-node gpu --numa-binding exclusive");
   if (const auto done = command.parse(words, context.out)) return *done;
-  return draw(wish, context);
+  return draw(options, context);
 }
 
 }  // namespace ddprun

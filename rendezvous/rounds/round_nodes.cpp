@@ -4,10 +4,11 @@
 
 namespace ddprun {
 
-void judge_nodes(const Rounds::Parts& parts, TimePoint now) {
-  parts.history.judge(parts.nodes, now);
-  if (parts.job.verdict) return;  // there is no next round
-  if (const auto question = parts.history.begin_recall(now)) parts.out.add(RecallNodes{*question});
+void judge_nodes(const Rounds::Context& context, TimePoint now) {
+  context.history.judge(context.nodes, now);
+  if (context.job.verdict) return;  // there is no next round
+  if (const auto question = context.history.begin_recall(now))
+    context.out.add(RecallNodes{*question});
 }
 
 std::vector<Roster::Node*> excused_by(const NodesRecalled& answer, NodeHistory& history,
@@ -32,20 +33,21 @@ bool is_fit_again(const Fitness& fitness, Roster::Node& node, const NodeHistory&
 }
 
 /// If no node is left, the whole job is gone, and not one of its nodes.
-void remember_failure(const Rounds::Parts& parts, TimePoint now) {
-  auto failure = parts.failures.node_failure(now);
-  if (!failure || !parts.history.counts() || parts.nodes.count(Roster::Phase::kReady) == 0) return;
-  parts.history.add(*failure);
-  parts.out.add(RememberNode{std::move(*failure)});
+void remember_failure(const Rounds::Context& context, TimePoint now) {
+  auto failure = context.failures.node_failure(now);
+  if (!failure || !context.history.counts() || context.nodes.count(Roster::Phase::kReady) == 0)
+    return;
+  context.history.add(*failure);
+  context.out.add(RememberNode{std::move(*failure)});
 }
 
-void tell_those_who_wait(const Rounds::Parts& parts, const Rounds& rounds, int nodes) {
-  parts.nodes.for_each([&](const Roster::Node& node) {
+void tell_those_who_wait(const Rounds::Context& context, const Rounds& rounds, int nodes) {
+  context.nodes.for_each([&](const Roster::Node& node) {
     if (node.seats.wait_for_workers() && node.phase() == Roster::Phase::kReady &&
-        node.objection().empty() && nodes < parts.rules.terms.nodes_max)
-      parts.in_place.ask_to_prepare(node, rounds.spare(node));
+        node.objection().empty() && nodes < context.rules.terms.nodes_max)
+      context.in_place.ask_to_prepare(node, rounds.spare(node));
     else if (node.phase() == Roster::Phase::kReady || node.phase() == Roster::Phase::kWitnessing)
-      parts.out.send(node.peer(), rounds.spare(node));
+      context.out.send(node.peer(), rounds.spare(node));
   });
 }
 

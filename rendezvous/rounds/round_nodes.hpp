@@ -10,7 +10,7 @@ namespace ddprun {
 
 /// Takes down the objections to each node, and asks for what is remembered of it elsewhere. Strikes
 /// grow old, and others are forgiven: so this is done for each round again.
-void judge_nodes(const Rounds::Parts& parts, TimePoint now);
+void judge_nodes(const Rounds::Context& context, TimePoint now);
 
 /// Hears what is remembered elsewhere. Returns the nodes that wait, and against which nothing is
 /// any more: they may join the round that runs.
@@ -23,9 +23,9 @@ bool is_fit_again(const Fitness& fitness, Roster::Node& node, const NodeHistory&
                   Roster& nodes);
 
 /// Remembers the node that was the cause of the failure of the round that has just stopped.
-void remember_failure(const Rounds::Parts& parts, TimePoint now);
+void remember_failure(const Rounds::Context& context, TimePoint now);
 
 /// The round has begun with that many nodes. Those that have no place in it wait for one.
-void tell_those_who_wait(const Rounds::Parts& parts, const Rounds& rounds, int nodes);
+void tell_those_who_wait(const Rounds::Context& context, const Rounds& rounds, int nodes);
 
 }  // namespace ddprun

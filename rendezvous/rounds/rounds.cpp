@@ -18,70 +18,72 @@ using Phase = Roster::Phase;
 using Node = Roster::Node;
 using std::chrono::milliseconds;
 
-TimePoint resumes_at(const Rounds::Parts& parts) { return parts.failures.budget().resumes_at(); }
+TimePoint resumes_at(const Rounds::Context& context) {
+  return context.failures.budget().resumes_at();
+}
 
 /// How long a pause before a restart still takes (--restart-delay); 0: there is none.
-milliseconds pause_left(const Rounds::Parts& parts, TimePoint now) {
-  return std::chrono::ceil<milliseconds>(std::max(resumes_at(parts), now) - now);
+milliseconds pause_left(const Rounds::Context& context, TimePoint now) {
+  return std::chrono::ceil<milliseconds>(std::max(resumes_at(context), now) - now);
 }
 
 }  // namespace
 
 void Rounds::stand_by() {
-  if (runs()) parts_.observers.forget_round();
+  if (runs()) context_.observers.forget_round();
   state_ = State::kIdle;
 }
 
 void Rounds::gather(TimePoint now) {
   state_ = State::kGathering;
-  gathering_since_ = std::max(now, resumes_at(parts_));
-  parts_.leadership.step(GatheringBegun{}, now);
-  judge_nodes(parts_, now);
+  gathering_since_ = std::max(now, resumes_at(context_));
+  context_.leadership.step(GatheringBegun{}, now);
+  judge_nodes(context_, now);
 }
 
 void Rounds::recover(const HostedAssignment& round, int attempt, TimePoint now) {
   state_ = State::kRunning;
-  parts_.job.counters = {round.round, attempt};
+  context_.job.counters = {round.round, attempt};
   nodes_begun_ = round.nodes;
   const bool may_listen = round.store_port >= kStorePortMin;
-  parts_.out.add(OpenStore{round.round, round.world_size, may_listen ? round.store_port : 0});
-  parts_.failures.begin_round(round.round);
-  parts_.failures.lose_store();
-  parts_.observers.recovered({.round = round.round,
-                              .attempt = attempt,
-                              .nodes = round.nodes,
-                              .world_size = round.world_size},
-                             now);
+  context_.out.add(OpenStore{round.round, round.world_size, may_listen ? round.store_port : 0});
+  context_.failures.begin_round(round.round);
+  context_.failures.lose_store();
+  context_.observers.recovered({.round = round.round,
+                                .attempt = attempt,
+                                .nodes = round.nodes,
+                                .world_size = round.world_size},
+                               now);
 }
 
 StopRound Rounds::stop_order(const std::string& reason) const {
-  return {.round = parts_.job.counters.round,
+  return {.round = context_.job.counters.round,
           .reason = reason,
-          .attempt = parts_.job.next_attempt(),
+          .attempt = context_.job.next_attempt(),
           .at_once = manner_ == Manner::kAtOnce,
-          .last = parts_.job.verdict.has_value()};
+          .last = context_.job.verdict.has_value()};
 }
 
 void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
-  parts_.failures.stopping(parts_.observers.watch().hang());
+  context_.failures.stopping(context_.observers.watch().hang());
   StopRound order = stop_order(why.reason);
   order.checkpoint_ms = checkpoint_ms;
-  if (checkpoint_ms == 0 && !order.at_once) parts_.in_place.stop(order, why.nobody_is_lost);
+  if (checkpoint_ms == 0 && !order.at_once) context_.in_place.stop(order, why.nobody_is_lost);
   if (order.keep) manner_ = Manner::kInPlace;
-  parts_.observers.stopping(order, why.noticed_after, now);
+  context_.observers.stopping(order, why.noticed_after, now);
   std::int64_t longest_ms = 0;
-  parts_.nodes.for_each([&](Node& node) {
+  context_.nodes.for_each([&](Node& node) {
     if (!node.is_in_round()) return;
-    parts_.nodes.set_phase(node, Phase::kStopping);
+    context_.nodes.set_phase(node, Phase::kStopping);
     longest_ms =
         std::max(longest_ms, node.join.terms.shutdown_timeout.count() + node.join.check_ms);
     if (order.keep) order.evict = format_number_list(node.seats.local_ranks_in(why.hung));
-    parts_.out.send(node.peer(), order);
+    context_.out.send(node.peer(), order);
   });
   if (order.gently) longest_ms *= 2;  // to reach the last step, and then to leave
   stopping_ends_ = now + milliseconds{checkpoint_ms + longest_ms} +
-                   stopping_reserve(parts_.rules.terms.heartbeat_timeout);
+                   stopping_reserve(context_.rules.terms.heartbeat_timeout);
 }
 
 void Rounds::stop_at_once(TimePoint now) {
@@ -90,67 +92,68 @@ void Rounds::stop_at_once(TimePoint now) {
     stop({"too few nodes are heard: others may have a new coordinator"}, now);
   } else if (state_ == State::kStopping &&
              std::exchange(manner_, Manner::kAtOnce) != Manner::kAtOnce) {
-    parts_.out.send_to_stopping(parts_.nodes, stop_order("too few nodes are heard"));
+    context_.out.send_to_stopping(context_.nodes, stop_order("too few nodes are heard"));
   }
 }
 
 void Rounds::workers_finished(Node& node, const WorkersFinished& report) {
-  if (report.round == parts_.job.counters.round && node.phase() == Phase::kRunning)
-    parts_.nodes.set_phase(node, Phase::kFinished);
+  if (report.round == context_.job.counters.round && node.phase() == Phase::kRunning)
+    context_.nodes.set_phase(node, Phase::kFinished);
 }
 
 void Rounds::workers_stopped(Node& node, const WorkersStopped& report) {
   // Those that are discarded may have left an older round.
   const bool is_of_now =
-      manner_ == Manner::kDiscarding || report.round == parts_.job.counters.round;
+      manner_ == Manner::kDiscarding || report.round == context_.job.counters.round;
   if (!is_of_now || node.phase() != Phase::kStopping) return;
-  parts_.nodes.set_phase(node, Phase::kReady);
-  if (manner_ == Manner::kInPlace) parts_.in_place.stopped(node, report.parked);
+  context_.nodes.set_phase(node, Phase::kReady);
+  if (manner_ == Manner::kInPlace) context_.in_place.stopped(node, report.parked);
 }
 
 bool Rounds::is_member(const Node& node) const {
-  if (state_ != State::kGathering) return node.seats.round() == parts_.job.counters.round;
-  return std::ranges::count(choose_members(parts_.nodes, parts_.rules), &node) > 0;
+  if (state_ != State::kGathering) return node.seats.round() == context_.job.counters.round;
+  return std::ranges::count(choose_members(context_.nodes, context_.rules), &node) > 0;
 }
 
 RoundView Rounds::view() const {
-  const JobCounters& counters = parts_.job.counters;
-  const int spares = runs() ? parts_.nodes.count(Phase::kReady) : 0;
+  const JobCounters& counters = context_.job.counters;
+  const int spares = runs() ? context_.nodes.count(Phase::kReady) : 0;
   return {counters.round, counters.attempt,
-          runs(),         nodes_in_round(parts_.nodes),
-          spares,         [this] { return first_spare(parts_.nodes); }};
+          runs(),         nodes_in_round(context_.nodes),
+          spares,         [this] { return first_spare(context_.nodes); }};
 }
 
 Spare Rounds::spare(const Node& node) const {
-  const Leadership& leadership = parts_.leadership;
-  const JobCounters& counters = parts_.job.counters;
+  const Leadership& leadership = context_.leadership;
+  const JobCounters& counters = context_.job.counters;
   return {counters.round,     nodes_begun_,           counters.attempt,
           leadership.epoch(), leadership.committed(), leadership.successors(),
           node.objection()};
 }
 
 std::optional<EndJob> Rounds::advance(TimePoint now) {
-  Leadership& leadership = parts_.leadership;
-  const JobState& job = parts_.job;
+  Leadership& leadership = context_.leadership;
+  const JobState& job = context_.job;
   if (runs())
-    if (const auto stopping = parts_.failures.give_up_cause(parts_.nodes, now))
+    if (const auto stopping = context_.failures.give_up_cause(context_.nodes, now))
       stop(*stopping, now);
-  if (runs() && !parts_.failures.awaits_cause())
-    if (const auto stopping = parts_.in_place.fill_seats()) stop(*stopping, now);
-  if (runs() && parts_.nodes.count(Phase::kRunning) == 0 && leadership.may(Deed::kFinishRound, now))
+  if (runs() && !context_.failures.awaits_cause())
+    if (const auto stopping = context_.in_place.fill_seats()) stop(*stopping, now);
+  if (runs() && context_.nodes.count(Phase::kRunning) == 0 &&
+      leadership.may(Deed::kFinishRound, now))
     return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
-  if (state_ == State::kStopping && parts_.nodes.count(Phase::kStopping) == 0) {
-    parts_.in_place.at_step().end();
+  if (state_ == State::kStopping && context_.nodes.count(Phase::kStopping) == 0) {
+    context_.in_place.at_step().end();
     // Workers that were parked, and are discarded now, have reported how they ended before.
     if (manner_ != Manner::kDiscarding) {
-      parts_.failures.stopped(now);
+      context_.failures.stopped(now);
       // On the smaller side of a cut the others seem to be lost.
-      if (manner_ != Manner::kAtOnce) remember_failure(parts_, now);
+      if (manner_ != Manner::kAtOnce) remember_failure(context_, now);
     }
     gather(now);
-    parts_.observers.stopped(now);
-    if (pause_left(parts_, now) > milliseconds{0} && !job.verdict)
-      parts_.out.send_to_nodes(parts_.nodes, waiting(now));
+    context_.observers.stopped(now);
+    if (pause_left(context_, now) > milliseconds{0} && !job.verdict)
+      context_.out.send_to_nodes(context_.nodes, waiting(now));
   }
   if (state_ != State::kGathering || !job.verdict) return std::nullopt;
   // On the smaller side of a cut the job has not ended: others may go on with it.
@@ -164,28 +167,28 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
 /// job that ends begins no round, also while its leader may not end it yet.
 std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
   if (state_ != State::kGathering) return std::nullopt;
-  const CoordinatorRules& rules = parts_.rules;
-  const bool first = parts_.job.counters.round == 0;
-  const int ready = parts_.nodes.count(Phase::kReady);
+  const CoordinatorRules& rules = context_.rules;
+  const bool first = context_.job.counters.round == 0;
+  const int ready = context_.nodes.count(Phase::kReady);
   if (ready < rules.terms.nodes_min || !first)
     last_call_ends_.reset();
   else if (!last_call_ends_)
     last_call_ends_ = now + rules.terms.last_call_timeout;
-  if (ready < rules.terms.nodes_min || parts_.job.verdict || now < resumes_at(parts_) ||
-      parts_.history.awaited_until(now))
+  if (ready < rules.terms.nodes_min || context_.job.verdict || now < resumes_at(context_) ||
+      context_.history.awaited_until(now))
     return std::nullopt;
   if (first && now < gathering_ends() &&
-      (ready < rules.terms.nodes_max || ready - parts_.nodes.objected() < rules.terms.nodes_max))
+      (ready < rules.terms.nodes_max || ready - context_.nodes.objected() < rules.terms.nodes_max))
     return std::nullopt;
   const auto members = [this] {
     std::vector<NodeId> ids;
-    for (const Node* const node : choose_members(parts_.nodes, parts_.rules))
+    for (const Node* const node : choose_members(context_.nodes, context_.rules))
       ids.push_back(node->id());
     return ids;
   };
   const auto attempt = [this] {
-    int most = parts_.job.counters.attempt;
-    for (const Node* const node : choose_members(parts_.nodes, parts_.rules))
+    int most = context_.job.counters.attempt;
+    for (const Node* const node : choose_members(context_.nodes, context_.rules))
       most = std::max(most, node->join.counters.attempt);
     return most;
   };
@@ -194,32 +197,34 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
 
 /// When the waiting for nodes ends: with the last call there are enough, without it too few.
 TimePoint Rounds::gathering_ends() const {
-  return last_call_ends_.value_or(gathering_since_ + parts_.rules.terms.join_timeout);
+  return last_call_ends_.value_or(gathering_since_ + context_.rules.terms.join_timeout);
 }
 
 /// Enough nodes may have to wait for leadership.
 TimePoint Rounds::gives_up_at() const {
-  if (last_call_ends_) return *last_call_ends_ + parts_.rules.terms.join_timeout;
-  return std::max(gathering_ends(), parts_.leadership.unknown_workers_end());
+  if (last_call_ends_) return *last_call_ends_ + context_.rules.terms.join_timeout;
+  return std::max(gathering_ends(), context_.leadership.unknown_workers_end());
 }
 
 bool Rounds::has_waited_in_vain(TimePoint now) const {
-  return state_ == State::kGathering && now >= gives_up_at() && !parts_.history.awaited_until(now);
+  return state_ == State::kGathering && now >= gives_up_at() &&
+         !context_.history.awaited_until(now);
 }
 
 EndJob Rounds::timed_out(const std::string& last_loss) const {
-  const int needed = parts_.leadership.nodes_needed(parts_.rules.terms.nodes_min);
-  std::string message = "waited " + std::to_string(parts_.rules.terms.join_timeout.count() / 1000) +
-                        " s for nodes: " + std::to_string(parts_.nodes.count(Phase::kReady)) +
+  const int needed = context_.leadership.nodes_needed(context_.rules.terms.nodes_min);
+  std::string message = "waited " +
+                        std::to_string(context_.rules.terms.join_timeout.count() / 1000) +
+                        " s for nodes: " + std::to_string(context_.nodes.count(Phase::kReady)) +
                         " there, " + std::to_string(needed) + " needed";
   if (!last_loss.empty()) message += " (" + last_loss + ")";
-  return {EndJob::Outcome::kTooFewNodes, parts_.job.counters.attempt, std::move(message), {}};
+  return {EndJob::Outcome::kTooFewNodes, context_.job.counters.attempt, std::move(message), {}};
 }
 
 std::vector<NodeId> Rounds::unstopped(TimePoint now) const {
   std::vector<NodeId> late;
   if (state_ != State::kStopping || now < stopping_ends_) return late;
-  parts_.nodes.for_each([&](const Node& node) {
+  context_.nodes.for_each([&](const Node& node) {
     if (node.phase() == Phase::kStopping) late.push_back(node.id());
   });
   return late;
@@ -229,21 +234,21 @@ std::vector<NodeId> Rounds::unstopped(TimePoint now) const {
 /// gone, of its rounds and attempts. Only members are believed, because they can spend the restarts
 /// anyway. Returns the verdict when there is to be no next round.
 std::optional<EndJob> Rounds::learn_from(const std::vector<Node*>& members) {
-  const JobCounters& counters = parts_.job.counters;
+  const JobCounters& counters = context_.job.counters;
   for (const Node* const member : members) {
-    parts_.job.reach(member->join.counters);
+    context_.job.reach(member->join.counters);
     if (member->announced)
       return EndJob{EndJob::Outcome::kPreempted, counters.attempt, member->announced->reason, {}};
   }
-  if (!parts_.failures.budget().is_spent_by(counters.attempt - 1)) return std::nullopt;
+  if (!context_.failures.budget().is_spent_by(counters.attempt - 1)) return std::nullopt;
   return EndJob{EndJob::Outcome::kFailed,
-                parts_.rules.terms.restarts_max,
+                context_.rules.terms.restarts_max,
                 "the last attempt has failed, and the coordinator that knew why is gone",
                 {}};
 }
 
 std::optional<EndJob> Rounds::seal(TimePoint now) {
-  const std::vector<Node*> members = choose_members(parts_.nodes, parts_.rules);
+  const std::vector<Node*> members = choose_members(context_.nodes, context_.rules);
   if (auto verdict = learn_from(members)) return verdict;
   if (!InPlace::fits_parked(members)) {
     discard_parked(now);
@@ -257,49 +262,49 @@ std::optional<EndJob> Rounds::seal(TimePoint now) {
 void Rounds::discard_parked(TimePoint now) {
   state_ = State::kStopping;
   manner_ = Manner::kDiscarding;
-  parts_.observers.nobody_stays();
+  context_.observers.nobody_stays();
   StopRound order = stop_order("the number of workers changes, which they cannot do in place");
   order.discard = true;
   std::int64_t longest_ms = 0;
-  parts_.nodes.for_each([&](Node& node) {
+  context_.nodes.for_each([&](Node& node) {
     if (node.phase() != Phase::kReady || node.seats.parked().workers.empty()) return;
-    parts_.nodes.set_phase(node, Phase::kStopping);
+    context_.nodes.set_phase(node, Phase::kStopping);
     node.seats.discard_parked();
     longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout.count());
-    parts_.out.send(node.peer(), order);
+    context_.out.send(node.peer(), order);
   });
   stopping_ends_ =
-      now + milliseconds{longest_ms} + stopping_reserve(parts_.rules.terms.heartbeat_timeout);
+      now + milliseconds{longest_ms} + stopping_reserve(context_.rules.terms.heartbeat_timeout);
 }
 
 void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
-  JobCounters& counters = parts_.job.counters;
+  JobCounters& counters = context_.job.counters;
   std::vector<NodeId> ids;
   std::map<std::string, int> role_sizes;
   StartRound start{.round = ++counters.round,
                    .attempt = counters.attempt,
                    .group_world_size = static_cast<int>(ranked.size()),
                    .world_size = 0,
-                   .master_addr = parts_.rules.master_addr,
-                   .master_port = parts_.rules.master_port};
+                   .master_addr = context_.rules.master_addr,
+                   .master_port = context_.rules.master_port};
   for (Node* const node : ranked) {
     ids.push_back(node->id());
-    parts_.nodes.set_phase(*node, Phase::kRunning);
+    context_.nodes.set_phase(*node, Phase::kRunning);
     node->seats.enter(start.round, static_cast<int>(ids.size()) - 1, start.world_size);
     start.world_size += node->seats.taken();
     role_sizes[node->join.role] += node->seats.taken();
   }
-  RoundTerms terms = parts_.leadership.begin_round(start.round, ids, now);
+  RoundTerms terms = context_.leadership.begin_round(start.round, ids, now);
   start.epoch = terms.epoch;
   start.lease_ms = terms.lease_ms;
   start.committed = std::move(terms.committed);
   start.awaited = std::move(terms.awaited);
   start.successors = std::move(terms.successors);
   start.leader_rank = terms.leader_rank;
-  start.node_note = note_on_nodes(parts_.nodes);
-  parts_.out.add(OpenStore{start.round, start.world_size});
-  parts_.failures.begin_round(start.round);
-  parts_.in_place.begin_round();
+  start.node_note = note_on_nodes(context_.nodes);
+  context_.out.add(OpenStore{start.round, start.world_size});
+  context_.failures.begin_round(start.round);
+  context_.in_place.begin_round();
   manner_ = Manner::kInOrder;
   nodes_begun_ = start.group_world_size;
   std::map<std::string, int> role_ranks;
@@ -310,27 +315,27 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
     int& role_rank = role_ranks[node->join.role];
     start.first_role_rank = role_rank;
     start.role_world_size = role_sizes[node->join.role];
-    parts_.out.send(node->peer(), start);
-    parts_.failures.seat(*node);
+    context_.out.send(node->peer(), start);
+    context_.failures.seat(*node);
     role_rank += node->seats.taken();
   }
-  tell_those_who_wait(parts_, *this, start.group_world_size);
+  tell_those_who_wait(context_, *this, start.group_world_size);
   state_ = State::kRunning;
-  parts_.observers.sealed({.round = start.round,
-                           .attempt = start.attempt,
-                           .nodes = start.group_world_size,
-                           .world_size = start.world_size},
-                          parts_.nodes, now);
+  context_.observers.sealed({.round = start.round,
+                             .attempt = start.attempt,
+                             .nodes = start.group_world_size,
+                             .world_size = start.world_size},
+                            context_.nodes, now);
 }
 
 /// With enough nodes only the workers of before are waited for.
 Waiting Rounds::waiting(TimePoint now) const {
-  const CoordinatorRules& rules = parts_.rules;
-  const Leadership& leadership = parts_.leadership;
-  const int ready = parts_.nodes.count(Phase::kReady);
+  const CoordinatorRules& rules = context_.rules;
+  const Leadership& leadership = context_.leadership;
+  const int ready = context_.nodes.count(Phase::kReady);
   const int needed = leadership.nodes_needed(rules.terms.nodes_min);
-  const bool enough = parts_.job.counters.round > 0 && ready >= needed;
-  const milliseconds pause = pause_left(parts_, now);
+  const bool enough = context_.job.counters.round > 0 && ready >= needed;
+  const milliseconds pause = pause_left(context_, now);
   TimePoint ends = enough ? std::max(now + pause, leadership.old_leases_end()) : gathering_ends();
   if (const TimePoint unknown_end = leadership.unknown_workers_end(); now < unknown_end)
     ends = enough || ready >= rules.terms.nodes_max ? unknown_end
@@ -341,7 +346,7 @@ Waiting Rounds::waiting(TimePoint now) const {
           .left_ms = std::chrono::duration_cast<milliseconds>(ends - now).count(),
           .pause_ms = pause.count(),
           .clock_us = microseconds(now),
-          .objected = last_call_ends_ ? parts_.nodes.objected() : 0};
+          .objected = last_call_ends_ ? context_.nodes.objected() : 0};
 }
 
 std::optional<TimePoint> Rounds::next_due(TimePoint now) const {
@@ -349,11 +354,11 @@ std::optional<TimePoint> Rounds::next_due(TimePoint now) const {
     case State::kIdle:
       return std::nullopt;
     case State::kGathering:
-      if (resumes_at(parts_) > now) return resumes_at(parts_);
-      if (const auto recalled_by = parts_.history.awaited_until(now)) return recalled_by;
+      if (resumes_at(context_) > now) return resumes_at(context_);
+      if (const auto recalled_by = context_.history.awaited_until(now)) return recalled_by;
       return gathering_ends() > now ? gathering_ends() : gives_up_at();
     case State::kRunning:
-      return parts_.failures.next_due();
+      return context_.failures.next_due();
     case State::kStopping:
       return stopping_ends_;
   }

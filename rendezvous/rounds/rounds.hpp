@@ -36,7 +36,7 @@ class Rounds {
   enum class State { kIdle, kGathering, kRunning, kStopping };
 
   /// What else of the coordinator it works with. All of it must live longer.
-  struct Parts {
+  struct Context {
     const CoordinatorRules& rules;
     JobState& job;
     Roster& nodes;
@@ -47,12 +47,12 @@ class Rounds {
     InPlace& in_place;
     Outbox& out;
   };
-  explicit Rounds(Parts parts) : parts_{parts} {}
+  explicit Rounds(Context context) : context_{context} {}
 
   State state() const { return state_; }
   bool runs() const { return state_ == State::kRunning; }
   /// The node of the round of that number runs its workers there.
-  bool runs(int round) const { return runs() && round == parts_.job.counters.round; }
+  bool runs(int round) const { return runs() && round == context_.job.counters.round; }
 
   /// Somebody else coordinates the job.
   void stand_by();
@@ -105,7 +105,7 @@ class Rounds {
   std::optional<EndJob> learn_from(const std::vector<Roster::Node*>& members);
   void start(const std::vector<Roster::Node*>& ranked, TimePoint now);
 
-  Parts parts_;
+  Context context_;
   State state_ = State::kIdle;
   TimePoint gathering_since_;
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round

@@ -81,14 +81,14 @@ std::string advice_on_reaching(const HostReach& reach, const NoAnswer& no_answer
 
 namespace {
 
-Result<std::vector<Host>> named_hosts(const HostWishes& wishes, const Surroundings& surroundings) {
-  if (!wishes.hosts.empty() && !wishes.hostfile.empty())
+Result<std::vector<Host>> named_hosts(const HostOptions& options, const LocalSystem& system) {
+  if (!options.hosts.empty() && !options.hostfile.empty())
     return invalid("ddprun doctor: --hosts and --hostfile exclude each other");
-  if (wishes.hostfile.empty())
-    return parse_hosts({.text = wishes.hosts, .source = "--hosts", .given = true});
-  const auto text = surroundings.read_text(wishes.hostfile);
+  if (options.hostfile.empty())
+    return parse_hosts({.text = options.hosts, .source = "--hosts", .given = true});
+  const auto text = system.read_text(options.hostfile);
   if (!text) return invalid("ddprun doctor: --hostfile: " + text.error().message);
-  return parse_hostfile(*text, wishes.hostfile);
+  return parse_hostfile(*text, options.hostfile);
 }
 
 std::vector<Host> as_hosts(const std::vector<std::string>& names) {
@@ -99,28 +99,28 @@ std::vector<Host> as_hosts(const std::vector<std::string>& names) {
 }
 
 /// Returns no hosts where there is no allocation of several nodes.
-Result<ChosenHosts> allocated_hosts(const Surroundings& surroundings) {
+Result<ChosenHosts> allocated_hosts(const LocalSystem& system) {
   ChosenHosts chosen;
-  const auto slurm = allocation(surroundings);
+  const auto slurm = allocation(system);
   if (slurm && slurm->starter == Allocation::Starter::kSrun && slurm->nodes > 1) {
-    const auto names = expand_slurm_hosts(text(surroundings.environment, "SLURM_JOB_NODELIST"));
+    const auto names = expand_slurm_hosts(text(system.environment, "SLURM_JOB_NODELIST"));
     if (!names) return Error{names.error().kind, "SLURM_JOB_NODELIST: " + names.error().message};
     chosen = {as_hosts(*names), {}, slurm->by};
-    if (auto srun = surroundings.find_program("srun")) chosen.reach.srun = std::move(*srun);
+    if (auto srun = system.find_program("srun")) chosen.reach.srun = std::move(*srun);
     return chosen;
   }
-  const auto batch = batch_hosts(surroundings);
+  const auto batch = batch_hosts(system);
   if (!batch) return batch.error();
   if (*batch && (*batch)->hosts.size() > 1) chosen = {as_hosts((*batch)->hosts), {}, (*batch)->by};
   return chosen;
 }
 
-Result<Ssh> ssh_of(const HostWishes& wishes, bool needed, const Surroundings& surroundings) {
-  Ssh ssh{words_of(wishes.ssh), wishes.remote_path};
+Result<Ssh> ssh_of(const HostOptions& options, bool needed, const LocalSystem& system) {
+  Ssh ssh{words_of(options.ssh), options.remote_path};
   if (ssh.words.empty()) return invalid("ddprun doctor: --ssh-cmd '': expected a command");
-  if (ssh.remote_path.empty()) ssh.remote_path = surroundings.own_path();
+  if (ssh.remote_path.empty()) ssh.remote_path = system.own_path();
   if (!needed) return ssh;
-  auto program = surroundings.find_program(ssh.words.front());
+  auto program = system.find_program(ssh.words.front());
   if (!program) return Error{program.error().kind, "--ssh-cmd: " + program.error().message};
   ssh.words.front() = std::move(*program);
   return ssh;
@@ -128,19 +128,19 @@ Result<Ssh> ssh_of(const HostWishes& wishes, bool needed, const Surroundings& su
 
 }  // namespace
 
-Result<ChosenHosts> choose_hosts(const HostWishes& wishes, const Surroundings& surroundings) {
+Result<ChosenHosts> choose_hosts(const HostOptions& options, const LocalSystem& system) {
   ChosenHosts chosen;
-  if (!wishes.hosts.empty() || !wishes.hostfile.empty()) {
-    auto hosts = named_hosts(wishes, surroundings);
+  if (!options.hosts.empty() || !options.hostfile.empty()) {
+    auto hosts = named_hosts(options, system);
     if (!hosts) return hosts.error();
     chosen.hosts = std::move(*hosts);
-  } else if (!wishes.no_cluster) {
-    auto allocated = allocated_hosts(surroundings);
+  } else if (!options.no_cluster) {
+    auto allocated = allocated_hosts(system);
     if (!allocated) return allocated.error();
     chosen = std::move(*allocated);
   }
   if (chosen.hosts.empty()) return chosen;
-  auto ssh = ssh_of(wishes, chosen.reach.srun.empty(), surroundings);
+  auto ssh = ssh_of(options, chosen.reach.srun.empty(), system);
   if (!ssh) return ssh.error();
   chosen.reach.ssh = std::move(*ssh);
   return chosen;

@@ -40,7 +40,7 @@ std::string why_no_answer(const HostReach& reach, const Host& host, const NoAnsw
 std::string advice_on_reaching(const HostReach& reach, const NoAnswer& no_answer);
 
 /// What the command line says about hosts.
-struct HostWishes {
+struct HostOptions {
   std::string hosts;
   std::string hostfile;
   std::string ssh = "ssh";
@@ -59,6 +59,6 @@ struct ChosenHosts {
 /// interactive shell this runs in, if it has several. Slurm's are reached by srun, so that what is
 /// read is what a job step has, and by ssh where there is no srun. Errors: kInvalid, and kNotFound
 /// for a program or a file that is not there.
-Result<ChosenHosts> choose_hosts(const HostWishes& wishes, const Surroundings& surroundings);
+Result<ChosenHosts> choose_hosts(const HostOptions& options, const LocalSystem& system);
 
 }  // namespace ddprun

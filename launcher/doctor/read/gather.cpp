@@ -123,8 +123,8 @@ Result<NodeReading> found_by(QueryProcess child) {
 
 class Questions {
  public:
-  Questions(const DoctorWish& wish, const Surroundings& surroundings, NodeReading& reading)
-      : wish_{wish}, surroundings_{surroundings}, reading_{reading} {}
+  Questions(const ReadingOptions& options, const LocalSystem& system, NodeReading& reading)
+      : options_{options}, system_{system}, reading_{reading} {}
 
   void ask() {
     ask_gpus(kGpuTimeout);
@@ -152,10 +152,10 @@ class Questions {
   }
 
   void ask_folders() {
-    const auto temporary = surroundings_.environment("TMPDIR");
+    const auto temporary = system_.environment("TMPDIR");
     ask_folder("temporary files", temporary && !temporary->empty() ? *temporary : "/tmp");
-    if (!wish_.log_dir.empty()) ask_folder("logs", wish_.log_dir);
-    if (!wish_.checkpoint_dir.empty()) ask_folder("checkpoints", wish_.checkpoint_dir);
+    if (!options_.log_dir.empty()) ask_folder("logs", options_.log_dir);
+    if (!options_.checkpoint_dir.empty()) ask_folder("checkpoints", options_.checkpoint_dir);
   }
 
   void ask_folder(const std::string& role, const std::string& path) {
@@ -212,24 +212,24 @@ class Questions {
 
   /// Python is asked what a script needs only where the script can be read.
   void ask_script() {
-    if (wish_.script.empty()) return;
+    if (options_.script.empty()) return;
     const auto look = [this](NodeReading& part) {
-      ScriptReading& script = part.script.emplace(ScriptReading{.path = wish_.script});
+      ScriptReading& script = part.script.emplace(ScriptReading{.path = options_.script});
       try {  // an error names the folder, too
-        script.sha256 = sdk::sha256_of_file(std::filesystem::absolute(wish_.script));
-        script.foreign = foreign_script(wish_.script, surroundings_);
+        script.sha256 = sdk::sha256_of_file(std::filesystem::absolute(options_.script));
+        script.foreign = foreign_script(options_.script, system_);
       } catch (const std::exception& e) {
         script.error = e.what();
       }
     };
     auto part = found_by(child_that(kScriptTimeout, look));
     reading_.script = part ? std::move(part->script)
-                           : ScriptReading{.path = wish_.script, .error = part.error().message};
+                           : ScriptReading{.path = options_.script, .error = part.error().message};
   }
 
   void ask_python() {
     const auto look = [this](NodeReading& part) {
-      const auto path = find_python(surroundings_);
+      const auto path = find_python(system_);
       part.python =
           path ? PythonReading{.path = *path} : PythonReading{.error = path.error().message};
     };
@@ -238,7 +238,7 @@ class Questions {
                            : PythonReading{.error = part.error().message};
     if (!reading_.python->error.empty()) return;
     std::vector<std::string> words{reading_.python->path, "-c", kSurvey};
-    if (reading_.script && reading_.script->error.empty()) words.push_back(wish_.script);
+    if (reading_.script && reading_.script->error.empty()) words.push_back(options_.script);
     asked_.emplace_back(QueryProcess::run(kPythonTimeout, words), [this](Result<NodeReading> told) {
       if (!told || !told->python) {
         const std::string why = told ? "it tells nothing" : told.error().message;
@@ -246,14 +246,14 @@ class Questions {
         return;
       }
       reading_.python = std::move(told->python);
-      reading_.python->doubt = environment_in_doubt(surroundings_.environment);
+      reading_.python->doubt = environment_in_doubt(system_.environment);
       if (reading_.script && told->script)
         reading_.script->missing_modules = std::move(told->script->missing_modules);
     });
   }
 
-  const DoctorWish& wish_;
-  const Surroundings& surroundings_;
+  const ReadingOptions& options_;
+  const LocalSystem& system_;
   NodeReading& reading_;
   bool gpus_are_late_ = false;
   std::vector<std::pair<QueryProcess, Take>> asked_;
@@ -261,13 +261,13 @@ class Questions {
 
 }  // namespace
 
-NodeReading read_this_node(const DoctorWish& wish, const Surroundings& surroundings) {
+NodeReading read_this_node(const ReadingOptions& options, const LocalSystem& system) {
   NodeReading reading{.node = host_name(), .ddprun = DDPRUN_VERSION};
   const ProcessesLook before = look_at_processes("/");
   const TimePoint looked = Clock::now();
   read_kernel_files("/", reading);
   reading.interfaces = read_interfaces();
-  Questions questions{wish, surroundings, reading};
+  Questions questions{options, system, reading};
   questions.ask();
   read_own_limits(reading.limits);
   if (const auto shm = space_of("/dev/shm")) {
@@ -276,8 +276,8 @@ NodeReading read_this_node(const DoctorWish& wish, const Surroundings& surroundi
   }
   const std::vector<int> cpus = allowed_cpus();
   if (!cpus.empty()) reading.cpus.usable = static_cast<int>(cpus.size());
-  reading.nccl_interfaces = surroundings.environment("NCCL_SOCKET_IFNAME").value_or("");
-  reading.gloo_interfaces = surroundings.environment("GLOO_SOCKET_IFNAME").value_or("");
+  reading.nccl_interfaces = system.environment("NCCL_SOCKET_IFNAME").value_or("");
+  reading.gloo_interfaces = system.environment("GLOO_SOCKET_IFNAME").value_or("");
   questions.take_answers();
   std::this_thread::sleep_until(looked + kBetweenLooks);
   reading.cpus.busy = busy_processes(before, look_at_processes("/"), cpus);
@@ -285,10 +285,10 @@ NodeReading read_this_node(const DoctorWish& wish, const Surroundings& surroundi
 }
 
 FitnessReading read_for_fitness(const std::string& log_dir, const std::vector<std::string>& folders,
-                                const Surroundings& surroundings) {
+                                const LocalSystem& system) {
   FitnessReading reading{.node = {.node = host_name()}};
-  const DoctorWish wish{.log_dir = log_dir};
-  Questions questions{wish, surroundings, reading.node};
+  const ReadingOptions options{.log_dir = log_dir};
+  Questions questions{options, system, reading.node};
   questions.ask_for_fitness(folders);
   questions.take_answers();
   reading.gpus_are_late = questions.gpus_are_late();

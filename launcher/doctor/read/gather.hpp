@@ -11,14 +11,14 @@
 namespace ddprun {
 
 /// What the user wants to know about.
-struct DoctorWish {
+struct ReadingOptions {
   std::string log_dir;         // "": no logs are written
   std::string checkpoint_dir;  // "": the job writes no checkpoints
   std::string script;          // "": it is not known
 };
 
 /// Reads this node. To be called while there is one thread.
-NodeReading read_this_node(const DoctorWish& wish, const Surroundings& surroundings);
+NodeReading read_this_node(const ReadingOptions& options, const LocalSystem& system);
 
 struct FitnessReading {
   NodeReading node;
@@ -28,6 +28,6 @@ struct FitnessReading {
 /// Reads only what is looked at between two rounds: the folder of logs ("": none), that of
 /// temporary files, `folders` of checkpoints, and GPUs. To be called while there is one thread.
 FitnessReading read_for_fitness(const std::string& log_dir, const std::vector<std::string>& folders,
-                                const Surroundings& surroundings);
+                                const LocalSystem& system);
 
 }  // namespace ddprun

@@ -11,7 +11,7 @@
 #include "launcher/run/dry_run.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "rendezvous/messages/messages.hpp"
-#include "tests/launcher/surroundings.hpp"
+#include "tests/launcher/local_system.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -42,7 +42,7 @@ class CommandLineFixture {
       const auto found = environment_.find(name);
       return found == environment_.end() ? std::nullopt : std::optional{found->second};
     };
-    return parse_command_line(words, surroundings(environment, 6, gpus_));
+    return parse_command_line(words, local_system(environment, 6, gpus_));
   }
   Launch launch(const Words& words) {
     const auto parsed = parse(words);

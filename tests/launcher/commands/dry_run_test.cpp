@@ -4,7 +4,7 @@
 #include <map>
 
 #include "launcher/commands/command_line.hpp"
-#include "tests/launcher/surroundings.hpp"
+#include "tests/launcher/local_system.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -23,7 +23,7 @@ std::string shown(Words words, const Variables& variables = {}) {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional{found->second};
   };
-  const auto parsed = parse_command_line(words, surroundings(environment, 2));
+  const auto parsed = parse_command_line(words, local_system(environment, 2));
   if (!parsed) FAIL(parsed.error().message);
   const auto& job = std::get<Launch>(*parsed);
   return dry_run(job.spec, {}, job.workers_of_nodes);

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "launcher/commands/command_line.hpp"
-#include "tests/launcher/surroundings.hpp"
+#include "tests/launcher/local_system.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -20,7 +20,7 @@ Result<CommandLine> parsed(const std::vector<std::string>& words, const std::str
     if (name == "PYTHON_EXEC") return python;
     return name == "PATH" ? std::optional<std::string>{"/bin:/usr/bin"} : std::nullopt;
   };
-  return parse_command_line(words, surroundings(environment, 2));
+  return parse_command_line(words, local_system(environment, 2));
 }
 
 std::string mistake_in(const std::vector<std::string>& words) {

@@ -14,8 +14,8 @@ class Machine {
   std::vector<std::string> programs{"ssh", "srun"};
   std::string nodefile = "p1\np1\np2\n";
 
-  Result<ChosenHosts> choose(const HostWishes& wishes = {}) const {
-    Surroundings here;
+  Result<ChosenHosts> choose(const HostOptions& options = {}) const {
+    LocalSystem here;
     here.environment = [this](const std::string& name) {
       const auto found = variables.find(name);
       return found == variables.end() ? std::nullopt : std::optional{found->second};
@@ -27,11 +27,11 @@ class Machine {
     here.read_text = [this](const std::string&) -> Result<std::string> { return nodefile; };
     here.own_path = [] { return std::string{"/opt/ddprun"}; };
     here.output_of = [](const std::vector<std::string>&) { return std::string{}; };
-    return choose_hosts(wishes, here);
+    return choose_hosts(options, here);
   }
 
-  std::string names(const HostWishes& wishes = {}) const {
-    const auto chosen = choose(wishes);
+  std::string names(const HostOptions& options = {}) const {
+    const auto chosen = choose(options);
     if (!chosen) return chosen.error().message;
     std::string text = chosen->by.empty() ? "" : chosen->by + ":";
     for (const Host& host : chosen->hosts) text += " " + host.name;

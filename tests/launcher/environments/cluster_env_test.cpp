@@ -6,7 +6,7 @@
 #include <map>
 
 #include "launcher/commands/command_line.hpp"
-#include "tests/launcher/surroundings.hpp"
+#include "tests/launcher/local_system.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -41,7 +41,7 @@ class ClusterFixture {
   void in(Variables variables) { variables_ = std::move(variables); }
   Result<CommandLine> parse(Words options) {
     options.insert(options.end(), {"--no-python", "/bin/true"});
-    Surroundings here = surroundings(lookup(), 8);
+    LocalSystem here = local_system(lookup(), 8);
     here.online_cpus = [] { return 72; };
     here.process_group = [this] { return process_group_; };
     return parse_command_line(options, here);
@@ -253,7 +253,7 @@ TEST_CASE_METHOD(ClusterFixture, "an agent of --hosts in a batch script joins an
   in(kBatchScript);
   const HostPlace second{"j", 1, 2, 1, false, {"h0", 4711}, "192.0.2.8"};
   const auto job = parse_launch({"--nproc-per-node", "3", "--no-python", "/bin/true"},
-                                surroundings(lookup(), 8), second);
+                                local_system(lookup(), 8), second);
   REQUIRE(job.has_value());
   CHECK(job->spec.workers == 3);
   CHECK(job->spec.meeting.coordinator == Endpoint{"h0", 4711});

@@ -4,7 +4,7 @@
 
 #include "launcher/commands/command_line.hpp"
 #include "launcher/environments/cluster_env.hpp"
-#include "tests/launcher/surroundings.hpp"
+#include "tests/launcher/local_system.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -80,7 +80,7 @@ class RecordedFixture {
   Result<CommandLine> parse(Words options) {
     options.insert(options.end(), {"--no-python", "/bin/true"});
     const auto variable = [this](const std::string& name) { return find(variables(), name); };
-    Surroundings here = surroundings(variable, 8);
+    LocalSystem here = local_system(variable, 8);
     here.host_name = [this] { return recorded_.host_name; };
     here.read_text = [this](const std::string& path) -> Result<std::string> {
       if (auto text = find(recorded_.files, path)) return *text;

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "launcher/commands/command_line.hpp"
-#include "tests/launcher/surroundings.hpp"
+#include "tests/launcher/local_system.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -20,7 +20,7 @@ class HostsJobFixture {
       const auto found = environment_.find(name);
       return found == environment_.end() ? std::nullopt : std::optional{found->second};
     };
-    return parse_command_line(words, surroundings(environment, 6));
+    return parse_command_line(words, local_system(environment, 6));
   }
   HostsJob job(const Words& words) {
     auto parsed = parse(words);

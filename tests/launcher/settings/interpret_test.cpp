@@ -1,6 +1,6 @@
 #include "launcher/settings/interpret.hpp"
 
-#include "tests/launcher/surroundings.hpp"
+#include "tests/launcher/local_system.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -12,7 +12,7 @@ LaunchSpec spec_of(const std::vector<std::string>& options) {
   words.insert(words.end(), {"--no-python", "/bin/sh"});
   const auto arguments = parse_arguments(words, no_variable);
   REQUIRE(arguments.has_value());
-  const auto launch = interpret(*arguments, surroundings(no_variable, 1), {});
+  const auto launch = interpret(*arguments, local_system(no_variable, 1), {});
   if (!launch) FAIL(launch.error().message);
   return launch->spec;
 }

@@ -7,7 +7,7 @@
 
 #include "launcher/commands/command_line.hpp"
 #include "rendezvous/transport/fresh_secret.hpp"
-#include "tests/launcher/surroundings.hpp"
+#include "tests/launcher/local_system.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch_folder.hpp"
 
@@ -30,7 +30,7 @@ class JobSecretFixture {
       const auto found = environment_.find(name);
       return found == environment_.end() ? std::nullopt : std::optional{found->second};
     };
-    return parse_command_line(words, surroundings(environment, 6));
+    return parse_command_line(words, local_system(environment, 6));
   }
   Launch launch(const Words& words) {
     const auto parsed = parse(words);
@@ -131,11 +131,11 @@ TEST_CASE_METHOD(JobSecretFixture, "an agent on a host takes the launcher's secr
   };
   const Words words{"--no-python", "--", "/bin/true"};
   HostPlace place{.run_id = "job", .nodes_max = 2, .leads = true};
-  auto job = parse_launch(words, surroundings(environment, 6), place);
+  auto job = parse_launch(words, local_system(environment, 6), place);
   REQUIRE(job.has_value());
   CHECK_FALSE(job->spec.secret.has_value());
   place.secret = in_file_;
-  job = parse_launch(words, surroundings(environment, 6), place);
+  job = parse_launch(words, local_system(environment, 6), place);
   REQUIRE(job.has_value());
   CHECK(job->spec.secret == in_file_);
   CHECK(job->spec.terms.store == StoreAt::kLocal);

@@ -1,7 +1,7 @@
 #include "launcher/settings/program.hpp"
 
 #include "launcher/commands/command_line.hpp"
-#include "tests/launcher/surroundings.hpp"
+#include "tests/launcher/local_system.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -18,13 +18,13 @@ class TwoEnvironments {
   }
   std::string python(const std::string& path) {
     variables_["PATH"] = path;
-    Surroundings here;
+    LocalSystem here;
     here.environment = lookup();
     here.find_program = [](const std::string& name) { return Result<std::string>{name}; };
     return find_python(here).value();
   }
   std::vector<std::string> warnings(const std::vector<std::string>& words) {
-    const auto parsed = parse_command_line(words, surroundings(lookup(), 1));
+    const auto parsed = parse_command_line(words, local_system(lookup(), 1));
     if (!parsed) FAIL(parsed.error().message);
     return std::get<Launch>(*parsed).warnings;
   }
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(TwoEnvironments, "PYTHON_EXEC leaves no doubt") {
 
 TEST_CASE_METHOD(TwoEnvironments, "a message says once which of two environments runs a module") {
   variables_["PATH"] = "/conda/bin:/venv/bin:/usr/bin:/bin";
-  if (find_python(surroundings(lookup(), 1)))
+  if (find_python(local_system(lookup(), 1)))
     CHECK(warnings({"-m", "train"}) == std::vector{environment_in_doubt(lookup())});
   CHECK(warnings({"--no-python", "/bin/true"}).empty());
 }
