@@ -81,7 +81,7 @@ LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {
         auto told = term_.extra.tell_attempt(e.attempt(), alone, view_.round, term_.voters);
         if (told) actions_.push_back(TellVoter{term_.extra.witness(), std::move(*told)});
       },
-      [&](const JobEnded&) { over_ = true; }, [&](const Passed& e) { passed(e.view, now); },
+      [&](const JobEnded&) { over_ = true; }, [&](const StepDone& e) { step_done(e.view, now); },
       [](const ElectedByEtcd&) {}, [](const LeaseHeld&) {}, [](const MembersWritten&) {},
       [](const MembersExpired&) {}, [](const VerdictPublished&) {});
   return std::exchange(actions_, {});
@@ -293,7 +293,7 @@ void Elected::knows(const NodeId& node, const ConfigurationVersion& version) {
   });
 }
 
-void Elected::passed(const RoundView& view, TimePoint now) {
+void Elected::step_done(const RoundView& view, TimePoint now) {
   if (std::exchange(view_, view).spares != view.spares)
     for (const NodeId& id : term_.successor_ids) actions_.push_back(TellVoter{id, answer(now_)});
   if (const auto endpoints = start_.ask(now)) actions_.push_back(AskLeaders{*endpoints});
@@ -321,16 +321,16 @@ void Elected::call_witness(TimePoint now) {
 
 // --- answers ---
 
-bool Elected::may(Deed deed, TimePoint now) {
+bool Elected::may(Permission permission, TimePoint now) {
   const VoterTable& voters = term_.voters;
-  const bool begins = deed == Deed::kBeginRound;
+  const bool begins = permission == Permission::kBeginRound;
   if (begins && term_.former.may_come(voters, term_.quorum(), rules_.nodes_max, now)) return false;
-  if (deed == Deed::kFinishRound && !term_.voters.all_connected()) return false;
+  if (permission == Permission::kFinishRound && !term_.voters.all_connected()) return false;
   const bool holds = term_.lease.looks(now, voters.size(), [&] {
     return has_quorum(term_, now) && (!begins || term_.former.is_over(voters, term_.quorum(), now));
   });
   if (!holds) return false;
-  const bool ends = deed == Deed::kFinishRound || deed == Deed::kEndJob;
+  const bool ends = permission == Permission::kFinishRound || permission == Permission::kEndJob;
   return begins ? term_.extra.knows_attempt(voters) : !ends || witness_knows_round(term_);
 }
 
@@ -366,7 +366,7 @@ std::optional<Redirect> Elected::redirect(const Join& join) const {
 }
 
 Outlives Elected::outlives(const NodeId& node) const {
-  return term_.voters.can_be_probed(node) ? Outlives::kWhileProbed : Outlives::kNo;
+  return term_.voters.can_be_probed(node) ? Outlives::kWhileReachable : Outlives::kNo;
 }
 
 bool Elected::knows_last_round(const NodeId& node) const {

@@ -29,7 +29,7 @@ class Elected final : public Leadership {
   std::int64_t epoch() const override { return term_.leads ? term_.epoch : 0; }
   Leader leader() const override;
   std::optional<Redirect> redirect(const Join& join) const override;
-  bool may(Deed deed, TimePoint now) override;
+  bool may(Permission permission, TimePoint now) override;
   bool has_lost_quorum(TimePoint now) override;
   TimePoint old_leases_end() const override { return term_.former.leases_end(); }
   int nodes_needed(int nodes_min) const override;
@@ -52,7 +52,7 @@ class Elected final : public Leadership {
   void step_down(const HigherEpoch& by);
   void begin_job(TimePoint now);
   void knows(const NodeId& node, const ConfigurationVersion& version);
-  void passed(const RoundView& view, TimePoint now);
+  void step_done(const RoundView& view, TimePoint now);
   void call_witness(TimePoint now);
 
   LeadershipRules rules_;

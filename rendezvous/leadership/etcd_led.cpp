@@ -44,7 +44,7 @@ LeadershipActions EtcdLed::step(const LeadershipEvent& event, TimePoint now) {
       [&](const VerdictPublished&) { term_.published = true; },
       [&](const RoundWanted& e) { write_members(e, now); },
       [&](const JobEnded& e) { actions_.push_back(PublishVerdict{e.verdict}); },
-      [&](const Passed& e) { view_ = e.view; }, [](const auto&) {});
+      [&](const StepDone& e) { view_ = e.view; }, [](const auto&) {});
   return std::exchange(actions_, {});
 }
 
@@ -186,13 +186,13 @@ bool EtcdLed::former_members_are_gone(TimePoint now) const {
          missing <= (leader_was_member ? 1U : 0U);
 }
 
-bool EtcdLed::may(Deed deed, TimePoint now) {
+bool EtcdLed::may(Permission permission, TimePoint now) {
   return term_.lease.looks(now, term_.nodes.size(), [&] {
     if (now >= lease_ends()) return false;
-    if (deed == Deed::kBeginRound)
+    if (permission == Permission::kBeginRound)
       return former_members_are_gone(now) && !term_.written.empty() &&
              term_.written == term_.wanted;
-    return deed != Deed::kFinishRound || term_.nodes.all_connected();
+    return permission != Permission::kFinishRound || term_.nodes.all_connected();
   });
 }
 
@@ -218,7 +218,7 @@ std::optional<Redirect> EtcdLed::redirect(const Join& join) const {
 }
 
 Outlives EtcdLed::outlives(const NodeId& node) const {
-  return term_.nodes.can_be_probed(node) ? Outlives::kWhileProbed : Outlives::kNo;
+  return term_.nodes.can_be_probed(node) ? Outlives::kWhileReachable : Outlives::kNo;
 }
 
 bool EtcdLed::all_follow() const {

@@ -25,7 +25,7 @@ class EtcdLed final : public Leadership {
   std::int64_t epoch() const override { return term_.epoch; }
   Leader leader() const override;
   std::optional<Redirect> redirect(const Join& join) const override;
-  bool may(Deed deed, TimePoint now) override;
+  bool may(Permission permission, TimePoint now) override;
   bool has_lost_quorum(TimePoint now) override;
   TimePoint old_leases_end() const override { return term_.old_leases_end; }
   RoundTerms begin_round(int round, const std::vector<NodeId>& members, TimePoint now) override;

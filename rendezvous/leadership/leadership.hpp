@@ -81,11 +81,11 @@ struct RoundWanted {                                     // enough nodes are rea
   std::function<int()> attempt;                          // there are thousands of them
 };
 struct JobEnded { EndJob verdict; };                     // or is about to
-struct Passed { RoundView view; };                       // after each event, or for next_tick()
+struct StepDone { RoundView view; };                     // after each event, or for next_tick()
 using LeadershipEvent =
     std::variant<VoterJoined, VoterLeft, BecameVoter, VoterAway, VoterBeat, VoterAware, VoterVoted, WitnessAnswered,
                  HigherEpoch, AgentFollows, LeadersFound, ElectedByEtcd, LeaseHeld, MembersWritten,
-                 MembersExpired, VerdictPublished, GatheringBegun, RoundWanted, JobEnded, Passed>;
+                 MembersExpired, VerdictPublished, GatheringBegun, RoundWanted, JobEnded, StepDone>;
 
 // What it wants to be done, in this order.
 struct TellVoter { NodeId node; CoordinatorMessage message; };
@@ -129,8 +129,8 @@ std::optional<Redirect> redirect_to(const Leader& followed, const Join& join);
 /// The rank of the node among the members of a round; -1: it is none of them.
 int rank_among(const std::vector<NodeId>& members, const NodeId& node);
 
-/// What a leader may want to do.
-enum class Deed {
+/// What a leader may do only if may() permits it.
+enum class Permission {
   kGiveOrders,
   kBeginRound,   // RoundWanted has come before
   kFinishRound,  // all workers have exited with 0, which ends the job
@@ -140,8 +140,8 @@ enum class Deed {
 /// Whether the workers of a node outlive its connection.
 enum class Outlives {
   kNo,
-  kWhileProbed,  // as long as somebody listens at the node
-  kForLease,     // as above, and no longer than their lease, as Joined tells
+  kWhileReachable,  // as long as somebody listens at the node
+  kForLease,        // as above, and no longer than their lease, as Joined tells
 };
 
 class Leadership {
@@ -153,7 +153,7 @@ class Leadership {
 
   /// Takes what has happened at `now`, and returns what is to be done.
   virtual LeadershipActions step(const LeadershipEvent& event, TimePoint now);
-  /// When a Passed is due; nullopt: only other events change anything.
+  /// When a StepDone is due; nullopt: only other events change anything.
   virtual std::optional<TimePoint> next_tick() const { return std::nullopt; }
 
   /// Whether this process leads the job.
@@ -166,7 +166,7 @@ class Leadership {
   virtual std::optional<Redirect> redirect(const Join&) const { return std::nullopt; }
 
   /// Whether this may be done now. Of thousands of nodes it is asked often, and looks now and then.
-  virtual bool may(Deed, TimePoint) { return true; }
+  virtual bool may(Permission, TimePoint) { return true; }
   /// Whether the leader has just found that too few follow: all its workers have to stop at once.
   virtual bool has_lost_quorum(TimePoint) { return false; }
   /// Until when leases of an earlier leader may hold up a round of enough nodes.

@@ -27,9 +27,9 @@ std::optional<TimePoint> ServerLed::next_tick() const {
 }
 
 /// Nodes that have never heard of a round cannot tell that there is none.
-bool ServerLed::may(Deed deed, TimePoint now) {
-  if (deed == Deed::kFinishRound) return recovery_.absent() == 0;
-  return deed != Deed::kBeginRound || now >= recovery_.unknown_workers_end();
+bool ServerLed::may(Permission permission, TimePoint now) {
+  if (permission == Permission::kFinishRound) return recovery_.absent() == 0;
+  return permission != Permission::kBeginRound || now >= recovery_.unknown_workers_end();
 }
 
 RoundTerms ServerLed::begin_round(int, const std::vector<NodeId>&, TimePoint) {

@@ -15,7 +15,7 @@ class ServerLed final : public Leadership {
 
   LeadershipActions step(const LeadershipEvent& event, TimePoint now) override;
   std::optional<TimePoint> next_tick() const override;
-  bool may(Deed deed, TimePoint now) override;
+  bool may(Permission permission, TimePoint now) override;
   TimePoint unknown_workers_end() const override { return recovery_.unknown_workers_end(); }
   RoundTerms begin_round(int round, const std::vector<NodeId>& members, TimePoint now) override;
   Beat answer(TimePoint now) const override;

@@ -54,7 +54,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
   for (const NodeId& node : rounds_.unstopped(now))
     lose(*members_.nodes().find(node), "it has not stopped its workers in time", now);
   advance();
-  lead(Passed{rounds_.view()});
+  lead(StepDone{rounds_.view()});
   look_for_hangs();
   if (observers_.owes_dump(rounds_.runs(), now))
     observers_.answer_dump(dump_without_workers(rounds_, job_.counters, now), members_.nodes(),
@@ -406,7 +406,7 @@ void CoordinatorMachine::advance() {
   if (auto verdict = rounds_.advance(now_)) return end(std::move(*verdict));
   if (const auto wanted = rounds_.wanted(now_)) {
     lead(*wanted);
-    if (leadership_->may(Deed::kBeginRound, now_))
+    if (leadership_->may(Permission::kBeginRound, now_))
       if (auto verdict = rounds_.seal(now_)) return end(std::move(*verdict));
   }
   if (rounds_.has_waited_in_vain(now_)) end(rounds_.timed_out(last_loss_));

@@ -140,7 +140,7 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
   if (runs() && !context_.failures.awaits_cause())
     if (const auto stopping = context_.in_place.fill_seats()) stop(*stopping, now);
   if (runs() && context_.nodes.count(Phase::kRunning) == 0 &&
-      leadership.may(Deed::kFinishRound, now))
+      leadership.may(Permission::kFinishRound, now))
     return EndJob{EndJob::Outcome::kFinished, job.counters.attempt, "", {}};
   if (state_ == State::kStopping && context_.nodes.count(Phase::kStopping) == 0) {
     context_.in_place.at_step().end();
@@ -157,7 +157,7 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
   }
   if (state_ != State::kGathering || !job.verdict) return std::nullopt;
   // On the smaller side of a cut the job has not ended: others may go on with it.
-  const bool may_end = leadership.may(Deed::kEndJob, now) || now >= gathering_ends();
+  const bool may_end = leadership.may(Permission::kEndJob, now) || now >= gathering_ends();
   return may_end ? job.verdict : std::nullopt;
 }
 

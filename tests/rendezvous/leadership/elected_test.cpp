@@ -17,7 +17,7 @@ class ElectedFixture {
 };
 
 TEST_CASE_METHOD(ElectedFixture, "who follows nobody is announced nowhere") {
-  CHECK(step(Passed{}).empty());
+  CHECK(step(StepDone{}).empty());
   CHECK(leader_.next_tick() == std::nullopt);
 }
 
