@@ -96,7 +96,7 @@ void TimerPipe::listen(Listener expired) {
 void TimerPipe::forget() {
   if (!pipe_.is_open()) return;
   drain();
-  book_.clear();
+  table_.clear();
   set_alarm();
 }
 
@@ -124,7 +124,7 @@ asio::awaitable<void> TimerPipe::keep_time() {
     if (!pipe_.is_open()) co_return;
     if (Clock::now() < alarm_.expiry()) continue;
     drain();
-    for (const ExpiredTimer& timer : book_.take_expired(Clock::now())) expired_(timer);
+    for (const ExpiredTimer& timer : table_.take_expired(Clock::now())) expired_(timer);
     set_alarm();
   }
 }
@@ -135,14 +135,14 @@ void TimerPipe::drain() {
     const ssize_t got = ::read(pipe_.native_handle(), bytes.data(), bytes.size());
     if (got <= 0) return;
     const std::string complaint =
-        book_.take({bytes.data(), static_cast<std::size_t>(got)}, Clock::now(),
-                   std::chrono::milliseconds{unix_time_ms()});
+        table_.take({bytes.data(), static_cast<std::size_t>(got)}, Clock::now(),
+                    std::chrono::milliseconds{unix_time_ms()});
     if (!complaint.empty()) log::warn("{}", complaint);
   }
 }
 
 void TimerPipe::set_alarm() {
-  const TimePoint due = book_.next_due().value_or(TimePoint::max());
+  const TimePoint due = table_.next_due().value_or(TimePoint::max());
   if (due != alarm_.expiry()) alarm_.expires_at(due);
 }
 

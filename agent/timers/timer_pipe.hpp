@@ -1,5 +1,5 @@
 // TimerPipe: the named pipe (fifo(7)) through which this node's workers set timers for themselves,
-// as torchrun has one where TORCHELASTIC_ENABLE_FILE_TIMER is 1. See timer_book.hpp.
+// as torchrun has one where TORCHELASTIC_ENABLE_FILE_TIMER is 1. See timer_table.hpp.
 //
 // One thread, that of the event loop, calls it.
 #pragma once
@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "agent/timers/timer_book.hpp"
+#include "agent/timers/timer_table.hpp"
 #include "base/asio.hpp"
 #include "base/result.hpp"
 
@@ -51,7 +51,7 @@ class TimerPipe {
   std::string path_;
   asio::posix::stream_descriptor pipe_;
   asio::steady_timer alarm_;
-  TimerBook book_;
+  TimerTable table_;
   Listener expired_;
 };
 

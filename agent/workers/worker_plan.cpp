@@ -9,7 +9,7 @@
 #include "agent/control/trainer_status.hpp"
 #include "agent/introspection/watch_folder.hpp"
 #include "agent/spec/template_text.hpp"
-#include "agent/timers/timer_book.hpp"
+#include "agent/timers/timer_table.hpp"
 #include "base/failure.hpp"
 #include "base/numbers.hpp"
 #include "ddprun/worker_env.hpp"

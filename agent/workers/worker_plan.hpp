@@ -39,7 +39,7 @@ struct WorkerEndpoints {
   std::string trainer_url;
   std::string trainer_token;  // path of the file with the token for that
   std::string control;        // path of the socket for workers that can stay, see worker_socket.hpp
-  std::string timer_pipe;     // path of the workers' timers, see timer_book.hpp
+  std::string timer_pipe;     // path of the workers' timers, see timer_table.hpp
 };
 
 /// What is known of the machine and of the run on it.

@@ -24,7 +24,7 @@
 #include "agent/output/log_writer.hpp"
 #include "agent/reports/job_events.hpp"
 #include "agent/spec/launch_spec.hpp"
-#include "agent/timers/timer_book.hpp"
+#include "agent/timers/timer_table.hpp"
 #include "agent/workers/end_evidence.hpp"
 #include "agent/workers/fork_server.hpp"
 #include "agent/workers/spawner.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "agent/timers/timer_book.hpp"
+#include "agent/timers/timer_table.hpp"
 #include "base/log.hpp"
 #include "base/system/own_process.hpp"
 #include "base/system/silence_note.hpp"

@@ -447,7 +447,7 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
   const bool over = ending_.is_over();
   JobStatus status{.run_id = rules_.run_id,
                    .state = over ? JobStatus::State::kEnded : state_of(rounds_.state()),
-                   .why = over ? reason_of(*job_.verdict) : observers_.chronicle().reason(),
+                   .why = over ? reason_of(*job_.verdict) : observers_.job_history().reason(),
                    .round = counters.round,
                    .attempt = counters.attempt,
                    .restarts_left = failures_.budget().left(counters.attempt, now),
@@ -458,7 +458,7 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
   status.summary.restarts_in_ms = rounds_.waiting(now).pause_ms;
   tell_nodes(status, members_.nodes(), observers_.loads(), rounds_.runs(),
              leadership_->extra_voter(), now);
-  observers_.chronicle().tell(status, now);
+  observers_.job_history().tell(status, now);
   if (over || rounds_.state() != Rounds::State::kGathering)
     tell_ranks(status, rounds_.state() == Rounds::State::kStopping);
   tell_progress(status, watch.progress(), now);

@@ -27,7 +27,7 @@ GaveUp where_given_up(const WorkerEnd& end) {
 }  // namespace
 
 void Failures::begin_round(int round) {
-  inquest_.begin_round(round);
+  analysis_.begin_round(round);
   cause_.reset();
   awaited_.reset();
   counted_.reset();
@@ -36,11 +36,11 @@ void Failures::begin_round(int round) {
 
 void Failures::seat(Roster::Node& node) {
   node.workers_left = node.seats.taken();
-  inquest_.seat(node.id(), node.join.host, node.seats.first_rank(), node.seats.taken());
+  analysis_.seat(node.id(), node.join.host, node.seats.first_rank(), node.seats.taken());
 }
 
 void Failures::failed_late(const NodeId& node, const WorkerFailed& report) {
-  inquest_.failed(node, report);
+  analysis_.failed(node, report);
 }
 
 /// The first failure with a cause of its own stops the round, and so does one that only follows
@@ -48,7 +48,7 @@ void Failures::failed_late(const NodeId& node, const WorkerFailed& report) {
 std::optional<Failures::Stop> Failures::failed(Roster::Node& node, const WorkerFailed& report,
                                                TimePoint now,
                                                const std::function<bool(GaveUp)>& ask_for_missing) {
-  inquest_.failed(node.id(), report);
+  analysis_.failed(node.id(), report);
   node.workers_left = report.left;
   EndJob last{EndJob::Outcome::kFailed, job_.counters.attempt, "", report.failure};
   Stop stop{reason_of(report), within_reason(report.age_ms)};
@@ -90,7 +90,7 @@ std::optional<Failures::Stop> Failures::hung(const HangReport& report) {
     return stop_because_of(std::move(awaited.last), std::move(awaited.stop));
   }
   if (rules_.terms.on_hang == OnHang::kReport) return std::nullopt;
-  inquest_.hung(report);
+  analysis_.hung(report);
   EndJob end{EndJob::Outcome::kHung, job_.counters.attempt, report.sentence, {}};
   if (rules_.terms.on_hang == OnHang::kStop)
     job_.verdict = std::move(end);
@@ -121,12 +121,12 @@ void Failures::count(EndJob last) {
 }
 
 void Failures::stopping(const std::optional<HangReport>& hang) {
-  if (hang) inquest_.hung_before(*hang);
+  if (hang) analysis_.hung_before(*hang);
   awaited_.reset();
 }
 
 void Failures::stopped(TimePoint now) {
-  if (auto found = inquest_.decide()) cause_ = std::move(found);
+  if (auto found = analysis_.decide()) cause_ = std::move(found);
   if (!counted_ || job_.verdict) return;
   EndJob last = *std::exchange(counted_, std::nullopt);
   const std::string spent = budget_.spend({.restarts = last.restarts,
@@ -142,9 +142,9 @@ void Failures::stopped(TimePoint now) {
 /// doing.
 std::optional<NodeFailure> Failures::node_failure(TimePoint now) const {
   const bool ends_well = job_.verdict && !is_failure(job_.verdict->outcome);
-  if (!cause_ || store_is_new_ || ends_well || inquest_.host_of_cause().empty())
+  if (!cause_ || store_is_new_ || ends_well || analysis_.host_of_cause().empty())
     return std::nullopt;
-  return NodeFailure{.host = inquest_.host_of_cause(),
+  return NodeFailure{.host = analysis_.host_of_cause(),
                      .at = now,
                      .kind = cause_->cause.kind,
                      .fingerprint = cause_->cause.fingerprint,
@@ -156,7 +156,7 @@ std::optional<NodeFailure> Failures::node_failure(TimePoint now) const {
 std::optional<Verdict> Failures::explain(EndJob& end) const {
   const bool failed = is_failure(end.outcome);
   if (!cause_ || !(failed || end.outcome == EndJob::Outcome::kTooFewNodes)) return std::nullopt;
-  if (failed && end.failure) end.failure = inquest_.failure_of_cause().value_or(*end.failure);
+  if (failed && end.failure) end.failure = analysis_.failure_of_cause().value_or(*end.failure);
   return cause_;
 }
 

@@ -14,7 +14,7 @@
 #include "rendezvous/rounds/node_history.hpp"
 #include "rendezvous/rounds/restart_budget.hpp"
 #include "rendezvous/rounds/roster.hpp"
-#include "rendezvous/verdict/inquest.hpp"
+#include "rendezvous/verdict/root_cause_analysis.hpp"
 #include "rendezvous/watch/hang_watch.hpp"
 
 namespace ddprun {
@@ -48,15 +48,15 @@ class Failures {
   void failed_late(const NodeId& node, const WorkerFailed& report);
   /// How all workers of the node ended. They may have reported a step since its last heartbeat.
   void ended(const NodeId& node, const WorkersEnded& report) {
-    inquest_.ended(node, report);
+    analysis_.ended(node, report);
     job_.reached(report.step);
   }
   /// The node is gone, and was heard for the last time at `since`. `in_order`: it left on request.
   void lost(const NodeId& node, const std::string& reason, TimePoint since, bool in_order) {
-    inquest_.lost(node, reason, since, in_order);
+    analysis_.lost(node, reason, since, in_order);
   }
   void reached(std::int64_t step) {
-    inquest_.reached(step);
+    analysis_.reached(step);
     job_.reached(step);
   }
 
@@ -99,7 +99,7 @@ class Failures {
 
   const CoordinatorRules& rules_;
   JobState& job_;
-  Inquest inquest_;               // into how the workers of the round ended
+  RootCauseAnalysis analysis_;    // how the workers of the round ended
   std::optional<Verdict> cause_;  // why the last round that failed did so
   std::optional<Awaited> awaited_;
   RestartBudget budget_;

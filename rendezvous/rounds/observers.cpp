@@ -31,7 +31,7 @@ Clock::duration within_reason(double ms) {
 }
 
 void Observers::came(const Node& node) {
-  if (!node.join.witness) chronicle_.came(node.join.host);
+  if (!node.join.witness) job_history_.came(node.join.host);
 }
 
 void Observers::heard(const NodeId& node, const Beat& beat) {
@@ -49,7 +49,7 @@ void Observers::lost(const Node& node, const std::string& reason, bool shown, bo
   if (!shown || node.phase() == Roster::Phase::kContending || node.join.witness) return;
   NodeStatus status = status_of(node, round_runs, now);
   status.reason = reason;
-  chronicle_.lost(std::move(status), now);
+  job_history_.lost(std::move(status), now);
 }
 
 void Observers::progressed(const Node& node, const Progress& report, const Roster& nodes,
@@ -68,18 +68,18 @@ void Observers::progressed(const Node& node, const Progress& report, const Roste
 
 /// Adds a point to the curves when it is time for one and somebody tells his step.
 void Observers::draw_curves(const Roster& nodes, TimePoint now) {
-  if (!chronicle_.wants_point(now)) return;
+  if (!job_history_.wants_point(now)) return;
   JobStatus status;
   nodes.for_each([&](const Node& node) { status.nodes.push_back(status_of(node, true, now)); });
   tell_ranks(status, false);
   tell_progress(status, watch_.progress(), now);
   summarize(status);
   if (status.summary.step < 0) return;
-  chronicle_.add_point({.step = status.summary.step,
-                        .has_loss = status.summary.has_loss,
-                        .loss = status.summary.loss,
-                        .samples_per_second = status.summary.samples_per_second},
-                       now);
+  job_history_.add_point({.step = status.summary.step,
+                          .has_loss = status.summary.has_loss,
+                          .loss = status.summary.loss,
+                          .samples_per_second = status.summary.samples_per_second},
+                         now);
 }
 
 void Observers::inspected(const NodeId& node, const Inspected& answer) {
@@ -94,17 +94,17 @@ void Observers::sealed(const RoundStatus& round, const Roster& nodes, TimePoint 
   });
   times_.sealed(round.round, round.nodes, now);
   watch_.begin_round(round.world_size, std::move(watched), now);
-  chronicle_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
+  job_history_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
 }
 
 void Observers::recovered(const RoundStatus& round, TimePoint now) {
   watch_.begin_round(round.world_size, {}, now);
   times_.sealed(round.round, 0, now);
-  chronicle_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
+  job_history_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
 }
 
 void Observers::stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now) {
-  chronicle_.stopped(order, now, watch_.hang());
+  job_history_.stopped(order, now, watch_.hang());
   watch_.end_round();
   times_.stop_ordered({.round = order.round,
                        .reason = order.reason,
@@ -118,7 +118,7 @@ void Observers::ended(const Roster& nodes, Outbox& out, TimePoint now) {
   tell_restarts(nodes, out, now);
   if (const auto times = times_.end(now)) out.send_to_nodes(nodes, Restarted{*times});
   out.send_to_nodes(nodes, JobTimes{times_.restarts(), times_.goodput(now)});
-  chronicle_.ended(now);
+  job_history_.ended(now);
 }
 
 void Observers::goes(const Node& node, Outbox& out, TimePoint now) const {

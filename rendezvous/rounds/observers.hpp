@@ -8,7 +8,7 @@
 
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/coordinator_rules.hpp"
-#include "rendezvous/rounds/job_chronicle.hpp"
+#include "rendezvous/rounds/job_history.hpp"
 #include "rendezvous/watch/restart_clock.hpp"
 #include "rendezvous/watch/round_dump.hpp"
 #include "rendezvous/watch/round_watch.hpp"
@@ -19,11 +19,11 @@ class Observers {
  public:
   /// A job that begins at `now`.
   Observers(const CoordinatorRules& rules, TimePoint now)
-      : watch_{rules.terms.hang_timeout, rules.terms.on_hang}, times_{now}, chronicle_{now} {}
+      : watch_{rules.terms.hang_timeout, rules.terms.on_hang}, times_{now}, job_history_{now} {}
 
   const RoundWatch& watch() const { return watch_; }
   RoundWatch& watch() { return watch_; }
-  const JobChronicle& chronicle() const { return chronicle_; }
+  const JobHistory& job_history() const { return job_history_; }
   const std::map<NodeId, NodeLoad>& loads() const { return loads_; }
 
   // --- nodes ---
@@ -81,7 +81,7 @@ class Observers {
   RoundWatch watch_;
   RoundDump dump_;
   RestartClock times_;
-  JobChronicle chronicle_;
+  JobHistory job_history_;
   std::map<NodeId, NodeLoad> loads_;  // nodes that are there
 };
 

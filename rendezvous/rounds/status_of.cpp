@@ -118,10 +118,10 @@ void tell_ranks(JobStatus& status, bool stopping) {
   std::ranges::stable_sort(status.ranks, {}, &RankStatus::rank);
 }
 
-void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now) {
+void tell_progress(JobStatus& status, const ProgressTable& table, TimePoint now) {
   using std::chrono::duration_cast;
   for (RankStatus& rank : status.ranks) {
-    const ProgressBook::Rank* const known = book.find(rank.rank);
+    const ProgressTable::Rank* const known = table.find(rank.rank);
     if (known == nullptr) continue;
     const RankProgress& told = known->last;
     const auto still = now - known->since;

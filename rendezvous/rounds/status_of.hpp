@@ -8,7 +8,7 @@
 #include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/rounds/rounds.hpp"
-#include "rendezvous/watch/progress_book.hpp"
+#include "rendezvous/watch/progress_table.hpp"
 
 namespace ddprun {
 
@@ -28,7 +28,7 @@ void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, N
 void tell_ranks(JobStatus& status, bool stopping);
 
 /// Adds what the ranks have reported of themselves.
-void tell_progress(JobStatus& status, const ProgressBook& book, TimePoint now);
+void tell_progress(JobStatus& status, const ProgressTable& table, TimePoint now);
 
 /// Marks the ranks that hang, and the one that has failed.
 void mark_troubles(JobStatus& status, const std::optional<HangReport>& hang,

@@ -66,7 +66,7 @@ Server::Server(tcp::acceptor acceptor, const ServerLimits& limits)
       acceptor_{std::move(acceptor)},
       port_{acceptor_.local_endpoint().port()},
       newcomers_{limits.join_timeout, limits.newcomers_max},
-      book_{limits},
+      registry_{limits},
       stores_{std::make_shared<StoreBudget>(limits.stores_bytes_max)},
       witness_{acceptor_.get_executor(), limits},
       sweep_{acceptor_.get_executor()} {}
@@ -210,14 +210,14 @@ Result<std::shared_ptr<Job>> Server::job_of(const Join& join, const asio::ip::ad
   const auto found = jobs_.find(join.run_id);
   const auto job = found == jobs_.end() ? nullptr : found->second;
   return match(
-      book_.decide(join, from.to_string(), job && job->has_nodes()),  //
-      [&](const JobBook::Enter&) -> Result<std::shared_ptr<Job>> { return job; },
-      [&](const JobBook::Begin&) { return begin_job(join, from); },
-      [&](const JobBook::Replace&) {
+      registry_.decide(join, from.to_string(), job && job->has_nodes()),  //
+      [&](const JobRegistry::Enter&) -> Result<std::shared_ptr<Job>> { return job; },
+      [&](const JobRegistry::Begin&) { return begin_job(join, from); },
+      [&](const JobRegistry::Replace&) {
         job->close();
         return begin_job(join, from);
       },
-      [&](const JobBook::Refuse& refuse) -> Result<std::shared_ptr<Job>> {
+      [&](const JobRegistry::Refuse& refuse) -> Result<std::shared_ptr<Job>> {
         return Error{Error::Kind::kUnavailable, refuse.reason};
       });
 }
@@ -225,7 +225,7 @@ Result<std::shared_ptr<Job>> Server::job_of(const Join& join, const asio::ip::ad
 Result<std::shared_ptr<Job>> Server::begin_job(const Join& join, const asio::ip::address& from) {
   const auto ended = [this, run_id = join.run_id] {
     log::info("job '{}' has ended", run_id);
-    book_.ended(run_id);
+    registry_.ended(run_id);
     jobs_.erase(run_id);
   };
   CoordinatorRules rules = rules_of(join);
@@ -241,7 +241,7 @@ Result<std::shared_ptr<Job>> Server::begin_job(const Join& join, const asio::ip:
   job->remember_nodes_in(node_memory_);
   job->start();
   log::info("job '{}' begins", join.run_id);
-  book_.begun(join, from.to_string());
+  registry_.begun(join, from.to_string());
   return jobs_[join.run_id] = job;
 }
 
@@ -252,7 +252,7 @@ asio::awaitable<void> Server::end_abandoned_jobs() {
     co_await sweep_.async_wait(as_tuple(use_awaitable));
     std::vector<std::shared_ptr<Job>> abandoned;
     for (const auto& [run_id, job] : jobs_)
-      if (book_.abandoned(run_id, job->has_nodes(), Clock::now())) abandoned.push_back(job);
+      if (registry_.abandoned(run_id, job->has_nodes(), Clock::now())) abandoned.push_back(job);
     for (const auto& job : abandoned) job->close();  // which takes it out of jobs_
     witness_.sweep(Clock::now());
   }
@@ -267,7 +267,7 @@ std::vector<JobStatus> Server::status() const {
 
 Identity Server::introduction(const Identify& question) const {
   const bool same = only_ && question.run_id == only_->rules().run_id;
-  const std::string jobs = !only_ ? std::to_string(book_.jobs()) + " jobs"
+  const std::string jobs = !only_ ? std::to_string(registry_.jobs()) + " jobs"
                            : same ? "the same job"
                                   : "another job";
   const Leader leader =

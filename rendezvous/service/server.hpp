@@ -2,7 +2,7 @@
 // by their first byte, and hands each peer to its job.
 //
 // A coordinator inside an agent hosts that agent's job. `ddprun server` hosts any number of jobs:
-// JobBook decides which one a node joins, and each has a port of its own for its store.
+// JobRegistry decides which one a node joins, and each has a port of its own for its store.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -20,7 +20,7 @@
 #include "base/gated_log.hpp"
 #include "rendezvous/service/admission.hpp"
 #include "rendezvous/service/job.hpp"
-#include "rendezvous/service/job_book.hpp"
+#include "rendezvous/service/job_registry.hpp"
 #include "rendezvous/service/server_limits.hpp"
 #include "rendezvous/service/witness.hpp"
 
@@ -114,8 +114,8 @@ class Server {
   std::shared_ptr<Job> only_;  // the one job of an agent's coordinator; nullptr at `ddprun server`
 
   // Only `ddprun server` has these.
-  JobBook book_;                                      // which jobs it hosts
-  std::map<std::string, std::shared_ptr<Job>> jobs_;  // those in the book, by run id
+  JobRegistry registry_;                              // which jobs it hosts
+  std::map<std::string, std::shared_ptr<Job>> jobs_;  // those in the registry, by run id
   std::shared_ptr<StoreBudget> stores_;               // the limit of all their stores together
   Witness witness_;                                   // its vote in jobs that it does not host
   asio::steady_timer sweep_;                          // when jobs are looked at that may be empty

@@ -12,7 +12,7 @@ namespace ddprun {
 namespace {
 
 using std::chrono::milliseconds;
-using Rank = ProgressBook::Rank;
+using Rank = ProgressTable::Rank;
 using Ranks = std::set<int>;
 
 bool pending(const GroupProgress& group) { return group.enqueued > group.completed; }
@@ -40,8 +40,8 @@ struct Place {
 
 class Suspecting {
  public:
-  Suspecting(const ProgressBook& book, HangPatience patience, TimePoint now)
-      : book_{book}, timeout_{patience.timeout}, learned_{patience.learned}, now_{now} {}
+  Suspecting(const ProgressTable& table, HangPatience patience, TimePoint now)
+      : table_{table}, timeout_{patience.timeout}, learned_{patience.learned}, now_{now} {}
 
   std::optional<Suspicion> result() const {
     if (auto found = those_who_wait()) return found;
@@ -50,8 +50,8 @@ class Suspecting {
 
  private:
   TimePoint since(int rank) const {
-    const Rank* const known = book_.find(rank);
-    return known == nullptr ? book_.began() : known->since;
+    const Rank* const known = table_.find(rank);
+    return known == nullptr ? table_.began() : known->since;
   }
   milliseconds stillness(int rank) const {
     return std::chrono::duration_cast<milliseconds>(now_ - since(rank));
@@ -67,13 +67,13 @@ class Suspecting {
   bool stuck_at_start(int rank) const {
     if (!still(rank)) return false;
     if (stillness(rank) >= std::max(timeout_, kStartPatience)) return true;
-    const Rank* const known = book_.find(rank);
+    const Rank* const known = table_.find(rank);
     if (known == nullptr) return false;
     const bool starts_alone = !known->last.stayed && somebody_stayed();
     return known->last.ended || known->last.idle || (known->last.busy && !starts_alone);
   }
   bool somebody_stayed() const {
-    return std::ranges::any_of(book_.ranks(),
+    return std::ranges::any_of(table_.ranks(),
                                [](const auto& each) { return each.second.last.stayed; });
   }
 
@@ -92,7 +92,7 @@ class Suspecting {
       if (somebody_waits(place.missing) || may_come_yet(place)) return std::nullopt;
       return suspicion(HangReport::Kind::kMissing, place);
     }
-    if (static_cast<int>(waiting.size()) < book_.world_size() && !others_are_still(waiting))
+    if (static_cast<int>(waiting.size()) < table_.world_size() && !others_are_still(waiting))
       return std::nullopt;
     Place all = places.front();
     all.waiting = waiting;
@@ -104,7 +104,7 @@ class Suspecting {
   /// A rank that has not waited for the whole timeout may be held up by one that is only slow.
   bool somebody_waits(const Ranks& ranks) const {
     return std::ranges::any_of(ranks, [&](int rank) {
-      const Rank* const known = book_.find(rank);
+      const Rank* const known = table_.find(rank);
       return known != nullptr && waits(known->last);
     });
   }
@@ -122,14 +122,14 @@ class Suspecting {
 
   bool may_come_yet(const Place& place) const {
     return learned_ && std::ranges::any_of(place.missing, [&](int rank) {
-             const Rank* const known = book_.find(rank);
+             const Rank* const known = table_.find(rank);
              return known != nullptr && known->last.busy &&
                     stillness(*place.waiting.begin()) < kPatienceWithBusy * timeout_;
            });
   }
 
   bool others_are_still(const Ranks& waiting) const {
-    for (int rank = 0; rank < book_.world_size(); ++rank)
+    for (int rank = 0; rank < table_.world_size(); ++rank)
       if (!waiting.contains(rank) && !still(rank)) return false;
     return true;
   }
@@ -137,7 +137,7 @@ class Suspecting {
   /// The groups in which nothing is done any more, although some wait for it.
   std::vector<Place> collectives() const {
     std::map<std::string, Place> places;
-    for (const auto& [rank, known] : book_.ranks())
+    for (const auto& [rank, known] : table_.ranks())
       for (const GroupProgress& group : known.last.groups) {
         if (!waits_in(known.last, group)) continue;
         Place& place = places[group.group];
@@ -159,9 +159,9 @@ class Suspecting {
   /// in a group may not belong to it, unless it is the group of all.
   Ranks missing_in(const Place& place) const {
     Ranks missing;
-    for (int rank = 0; rank < book_.world_size(); ++rank) {
+    for (int rank = 0; rank < table_.world_size(); ++rank) {
       if (place.waiting.contains(rank)) continue;
-      const auto entered = book_.entered(rank, place.group);
+      const auto entered = table_.entered(rank, place.group);
       const bool belongs = entered || place.group == kGroupOfAllRanks;
       if (belongs && entered.value_or(0) < place.sequence) missing.insert(rank);
     }
@@ -171,11 +171,11 @@ class Suspecting {
   /// A rank that waits in the store waits for one that does not.
   std::optional<Place> store() const {
     Place place;
-    for (const auto& [rank, known] : book_.ranks())
+    for (const auto& [rank, known] : table_.ranks())
       if (waits_in_store(known.last)) place.waiting.insert(rank);
     if (place.waiting.empty() || !all_still(place.waiting)) return std::nullopt;
-    for (int rank = 0; rank < book_.world_size(); ++rank) {
-      const Rank* const known = book_.find(rank);
+    for (int rank = 0; rank < table_.world_size(); ++rank) {
+      const Rank* const known = table_.find(rank);
       if (known != nullptr && waits(known->last)) continue;
       if (!stuck_at_start(rank)) return std::nullopt;
       place.missing.insert(rank);
@@ -189,8 +189,8 @@ class Suspecting {
   std::optional<Suspicion> nobody_goes_on() const {
     Place place;
     int ended = 0;
-    for (int rank = 0; rank < book_.world_size(); ++rank) {
-      const Rank* const known = book_.find(rank);
+    for (int rank = 0; rank < table_.world_size(); ++rank) {
+      const Rank* const known = table_.find(rank);
       if (known == nullptr) continue;
       if (known->last.ended) ++ended;
       if (known->last.ended || !still(rank)) continue;
@@ -200,7 +200,7 @@ class Suspecting {
     }
     if (place.missing.empty()) return std::nullopt;
     const bool heartbeats_stop = !only_collectives(place.missing);
-    if (!heartbeats_stop && static_cast<int>(place.missing.size()) + ended < book_.world_size())
+    if (!heartbeats_stop && static_cast<int>(place.missing.size()) + ended < table_.world_size())
       return std::nullopt;
     return suspicion(HangReport::Kind::kNoProgress, place);
   }
@@ -208,7 +208,7 @@ class Suspecting {
   /// Whether none of them tells its steps. Then only all of them together tell something: while one
   /// computes, the others may have nothing to do.
   bool only_collectives(const Ranks& ranks) const {
-    return std::ranges::none_of(ranks, [&](int rank) { return book_.find(rank)->last.step >= 0; });
+    return std::ranges::none_of(ranks, [&](int rank) { return table_.find(rank)->last.step >= 0; });
   }
 
   Suspicion suspicion(HangReport::Kind kind, const Place& place) const {
@@ -220,7 +220,7 @@ class Suspecting {
     return out;
   }
 
-  const ProgressBook& book_;
+  const ProgressTable& table_;
   const milliseconds timeout_;
   const bool learned_;
   const TimePoint now_;
@@ -228,19 +228,20 @@ class Suspecting {
 
 }  // namespace
 
-std::optional<HangPatience> hang_patience(milliseconds said, const ProgressBook& book) {
+std::optional<HangPatience> hang_patience(milliseconds said, const ProgressTable& table) {
   if (said == kHangTimeoutOff) return std::nullopt;
   if (said != kHangTimeoutAuto) return HangPatience{said, false};
-  return HangPatience{std::max(kLearnedTimeoutMin, kPausesPerTimeout * book.longest_pause()), true};
+  return HangPatience{std::max(kLearnedTimeoutMin, kPausesPerTimeout * table.longest_pause()),
+                      true};
 }
 
-std::optional<Suspicion> suspect(const ProgressBook& book, HangPatience patience, TimePoint now) {
-  return Suspecting{book, patience, now}.result();
+std::optional<Suspicion> suspect(const ProgressTable& table, HangPatience patience, TimePoint now) {
+  return Suspecting{table, patience, now}.result();
 }
 
-bool is_over(const Suspicion& suspicion, const ProgressBook& book, TimePoint then) {
+bool is_over(const Suspicion& suspicion, const ProgressTable& table, TimePoint then) {
   const auto went_on = [&](int rank) {
-    const Rank* const known = book.find(rank);
+    const Rank* const known = table.find(rank);
     return known != nullptr && known->since > then;
   };
   if (suspicion.waiting.empty()) return std::ranges::any_of(suspicion.missing, went_on);

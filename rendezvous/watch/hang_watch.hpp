@@ -15,7 +15,7 @@
 #include "base/clock.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/job_terms.hpp"
-#include "rendezvous/watch/progress_book.hpp"
+#include "rendezvous/watch/progress_table.hpp"
 
 namespace ddprun {
 
@@ -61,12 +61,13 @@ struct HangPatience {
 
 /// Returns the patience by what the user has said (see JobTerms), or as it was learned; nullopt:
 /// for ever.
-std::optional<HangPatience> hang_patience(std::chrono::milliseconds said, const ProgressBook& book);
+std::optional<HangPatience> hang_patience(std::chrono::milliseconds said,
+                                          const ProgressTable& table);
 
 /// Whether the workers have hung at `now`, and how.
-std::optional<Suspicion> suspect(const ProgressBook& book, HangPatience patience, TimePoint now);
+std::optional<Suspicion> suspect(const ProgressTable& table, HangPatience patience, TimePoint now);
 
 /// Whether any rank that waited or was missed has gone on since the suspicion arose at `then`.
-bool is_over(const Suspicion& suspicion, const ProgressBook& book, TimePoint then);
+bool is_over(const Suspicion& suspicion, const ProgressTable& table, TimePoint then);
 
 }  // namespace ddprun

@@ -44,12 +44,12 @@ std::vector<WaitPlace> places_of(const std::vector<StackGroup>& answers) {
   return list;
 }
 
-RankList missing_in_group(const WaitPlace& place, const ProgressBook& book) {
+RankList missing_in_group(const WaitPlace& place, const ProgressTable& table) {
   const std::string name = group_name(place.group);
   RankList missing;
-  for (int rank = 0; rank < book.world_size(); ++rank) {
+  for (int rank = 0; rank < table.world_size(); ++rank) {
     if (has_rank(place.waiting, rank)) continue;
-    const auto last = book.entered(rank, name);
+    const auto last = table.entered(rank, name);
     const bool belongs = last || name == kGroupOfAllRanks;
     const bool has_come = place.sequence > 0 && last && *last >= place.sequence;
     if (belongs && !has_come) missing.push_back(rank);
@@ -103,12 +103,12 @@ TimePoint RoundDump::due() const {
   return waiting_for_.empty() ? begun_ : begun_ + kDumpTimeout;
 }
 
-JobDump RoundDump::finish(const ProgressBook& book, TimePoint now) {
+JobDump RoundDump::finish(const ProgressTable& table, TimePoint now) {
   using std::chrono::milliseconds;
-  JobDump dump{.world_size = book.world_size(),
+  JobDump dump{.world_size = table.world_size(),
                .nodes = static_cast<int>(seats_.size()),
                .took_ms = std::chrono::duration_cast<milliseconds>(now - begun_).count()};
-  dump.waits = find_waits(answers_, book);
+  dump.waits = find_waits(answers_, table);
   RankList missing;
   for (const DumpWait& wait : dump.waits) missing = united(missing, ranks_in(wait.missing_ranks));
   for (const FoldedStacks& each : fold_answers(answers_, missing)) add_stacks(dump.stacks, each);
@@ -130,15 +130,16 @@ void RoundDump::tell_unheard(JobDump& dump) const {
   }
 }
 
-std::vector<DumpWait> find_waits(const std::vector<StackGroup>& answers, const ProgressBook& book) {
+std::vector<DumpWait> find_waits(const std::vector<StackGroup>& answers,
+                                 const ProgressTable& table) {
   const std::vector<WaitPlace> places = places_of(answers);
   RankList waiting;
   for (const WaitPlace& place : places) waiting = united(waiting, place.waiting);
   std::vector<DumpWait> waits;
   for (const WaitPlace& place : places) {
     const RankList missing = place.group.empty()
-                                 ? without(ranks_from(0, book.world_size()), waiting)
-                                 : missing_in_group(place, book);
+                                 ? without(ranks_from(0, table.world_size()), waiting)
+                                 : missing_in_group(place, table);
     waits.push_back({place.operation, place.group, place.sequence,
                      format_number_list(place.waiting), format_number_list(missing)});
   }

@@ -21,7 +21,7 @@
 #include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/watch/inspection.hpp"
-#include "rendezvous/watch/progress_book.hpp"
+#include "rendezvous/watch/progress_table.hpp"
 
 namespace ddprun {
 
@@ -64,9 +64,9 @@ class RoundDump {
   /// none was requested.
   TimePoint due() const;
 
-  /// Ends the current one, and returns what all workers did. `book` knows the members of each
+  /// Ends the current one, and returns what all workers did. `table` knows the members of each
   /// group.
-  JobDump finish(const ProgressBook& book, TimePoint now);
+  JobDump finish(const ProgressTable& table, TimePoint now);
 
   bool has_askers() const { return !askers_.empty(); }
   /// Returns the callers that wait for it, and forgets them.
@@ -84,8 +84,9 @@ class RoundDump {
 };
 
 /// Where workers wait by their answers, and which ranks have not reached it: those that belong to
-/// the group, as `book` knows, and do not wait in it. For the store, those are all that wait
+/// the group, as `table` knows, and do not wait in it. For the store, those are all that wait
 /// nowhere. Waits with missing ranks come first.
-std::vector<DumpWait> find_waits(const std::vector<StackGroup>& answers, const ProgressBook& book);
+std::vector<DumpWait> find_waits(const std::vector<StackGroup>& answers,
+                                 const ProgressTable& table);
 
 }  // namespace ddprun

@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 void RoundWatch::begin_round(int world_size, std::set<NodeId> nodes, TimePoint now) {
   end_round();
-  book_.begin_round(world_size, now);
+  table_.begin_round(world_size, now);
   nodes_ = std::move(nodes);
   if (said_ != kHangTimeoutOff) due_ = now;
 }
@@ -44,17 +44,17 @@ RoundWatch::Finding RoundWatch::look(int round, TimePoint now) {
 }
 
 RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
-  const auto patience = hang_patience(said_, book_);
+  const auto patience = hang_patience(said_, table_);
   if (!patience) return {};
   due_ = now + std::clamp(patience->timeout / kLooksPerTimeout, kLooksEveryMin, kLooksEvery);
   if (suspicion_) {
-    if (!is_over(*suspicion_, book_, told_at_)) return {};
+    if (!is_over(*suspicion_, table_, told_at_)) return {};
     const auto lasted = suspicion_->silent + duration_cast<milliseconds>(now - told_at_);
     suspicion_.reset();
     told_.reset();
     return Over{lasted};
   }
-  auto found = suspect(book_, *patience, now);
+  auto found = suspect(table_, *patience, now);
   if (!found) return {};
   const std::string missing = format_number_list(found->missing);
   inspection_.emplace(next_inspection(), std::move(*found), nodes_);
@@ -67,7 +67,7 @@ std::optional<Inspect> RoundWatch::ask_for_missing(int round, int failed_rank, G
   if (!due_ || nodes_.empty() || suspicion_) return std::nullopt;
   Suspicion why{
       .kind = HangReport::Kind::kNoProgress, .waiting = {failed_rank}, .gave_up = gave_up};
-  why.missing = without(ranks_from(0, book_.world_size()), why.waiting);
+  why.missing = without(ranks_from(0, table_.world_size()), why.waiting);
   inspection_.emplace(next_inspection(), std::move(why), nodes_);
   due_ = now + kInspectionTimeout;
   return Inspect{round, inspections_, true, ""};

@@ -17,7 +17,7 @@
 #include "rendezvous/messages/progress.hpp"
 #include "rendezvous/watch/hang_watch.hpp"
 #include "rendezvous/watch/inspection.hpp"
-#include "rendezvous/watch/progress_book.hpp"
+#include "rendezvous/watch/progress_table.hpp"
 
 namespace ddprun {
 
@@ -40,7 +40,7 @@ class RoundWatch {
   void begin_round(int world_size, std::set<NodeId> nodes, TimePoint now);
   void end_round();
 
-  void take(const RankProgress& told, TimePoint now) { book_.take(told, now); }
+  void take(const RankProgress& told, TimePoint now) { table_.take(told, now); }
   void take(const NodeId& node, const Inspected& answer);
   /// A node of the round that can look at its workers is back.
   void add(const NodeId& node);
@@ -70,7 +70,7 @@ class RoundWatch {
   /// When the next look is due; nullopt while no round runs, or hangs are not watched.
   std::optional<TimePoint> next_look() const { return due_; }
 
-  const ProgressBook& progress() const { return book_; }
+  const ProgressTable& progress() const { return table_; }
   /// The last hang that was reported, while it lasts.
   const std::optional<HangReport>& hang() const { return told_; }
 
@@ -81,7 +81,7 @@ class RoundWatch {
 
   const std::chrono::milliseconds said_;
   const OnHang on_hang_;
-  ProgressBook book_;
+  ProgressTable table_;
   std::set<NodeId> nodes_;
   int inspections_ = 0;  // so far
   std::optional<TimePoint> due_;

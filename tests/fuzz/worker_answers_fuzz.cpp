@@ -28,8 +28,8 @@ bool gives_orders(std::string_view text) {
 void check_finding(const WorkerFinding& finding) {
   const std::vector<StackGroup> groups = fold({finding, {.rank = 1, .state = 'S'}});
   require(!groups.empty());
-  ProgressBook book;
-  book.begin_round(2, {});
+  ProgressTable table;
+  table.begin_round(2, {});
   RoundDump dump;
   dump.begin(1, {{"n", {"host", 0, 2}}}, {});
   for (const StackGroup& group : groups) {
@@ -37,7 +37,7 @@ void check_finding(const WorkerFinding& finding) {
     require(read.has_value());
     dump.take("n", std::get<Inspected>(*read));
   }
-  const JobDump done = dump.finish(book, {});
+  const JobDump done = dump.finish(table, {});
   require(done.unheard.empty());
   require(!gives_orders(dump_text(done, "job")));
   HangReport hang{.sentence = "s"};

@@ -1,8 +1,8 @@
 // Workers that print an exception and exit with code 0.
 #include <string>
 
-#include "rendezvous/verdict/inquest.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
+#include "rendezvous/verdict/root_cause_analysis.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -27,11 +27,11 @@ WorkerEnd reset_by_peer(int rank) {
 }
 
 Verdict verdict_of(const std::vector<WorkerEnd>& ends) {
-  Inquest inquest;
-  inquest.begin_round(1);
-  inquest.seat("n", "h", 0, 4);
-  inquest.ended("n", WorkersEnded{1, -1, ends});
-  const auto verdict = inquest.decide();
+  RootCauseAnalysis analysis;
+  analysis.begin_round(1);
+  analysis.seat("n", "h", 0, 4);
+  analysis.ended("n", WorkersEnded{1, -1, ends});
+  const auto verdict = analysis.decide();
   REQUIRE(verdict);
   return *verdict;
 }

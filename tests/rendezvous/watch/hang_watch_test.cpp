@@ -10,25 +10,25 @@ using Kind = HangReport::Kind;
 
 /// A round of which ranks tell how far they are, on a clock that moves when the test says so.
 struct WatchFixture {
-  explicit WatchFixture(int world_size = 3) { book.begin_round(world_size, now); }
+  explicit WatchFixture(int world_size = 3) { table.begin_round(world_size, now); }
 
   void tell(RankProgress progress) {
     progress.watched = true;
-    book.take(progress, now);
+    table.take(progress, now);
   }
   /// A rank has entered `enqueued` collectives of a group, and `completed` are done.
   void at(int rank, std::int64_t enqueued, std::int64_t completed, const std::string& group = "0") {
     tell({.rank = rank, .groups = {{group, enqueued, completed}}});
   }
   void all_at(std::int64_t enqueued, std::int64_t completed) {
-    for (int rank = 0; rank < book.world_size(); ++rank) at(rank, enqueued, completed);
+    for (int rank = 0; rank < table.world_size(); ++rank) at(rank, enqueued, completed);
   }
   std::optional<Suspicion> after(std::chrono::milliseconds time) {
     now += time;
-    return suspect(book, patience, now);
+    return suspect(table, patience, now);
   }
 
-  ProgressBook book;
+  ProgressTable table;
   TimePoint now{};
   HangPatience patience{5s, false};
 };
@@ -77,7 +77,7 @@ TEST_CASE_METHOD(WatchFixture,
   const auto hang = after(1s);
   REQUIRE(hang);
   CHECK(hang->missing == std::vector{1});
-  book.begin_round(3, now);
+  table.begin_round(3, now);
   begin(false);
   CHECK(after(5s));
 }
@@ -274,7 +274,7 @@ TEST_CASE_METHOD(WatchFixture, "with a learned timeout others wait longer for on
 }
 
 TEST_CASE_METHOD(WatchFixture, "a program that tells nothing never hangs") {
-  for (int rank = 0; rank < 3; ++rank) book.take({.rank = rank, .idle = true}, now);
+  for (int rank = 0; rank < 3; ++rank) table.take({.rank = rank, .idle = true}, now);
   CHECK_FALSE(after(10'000s));
 }
 
@@ -286,44 +286,44 @@ TEST_CASE_METHOD(WatchFixture, "a hang is over when the waiting ranks go on") {
   REQUIRE(hang);
   const TimePoint then = now;
   now += 1s;
-  CHECK_FALSE(is_over(*hang, book, then));
+  CHECK_FALSE(is_over(*hang, table, then));
   tell({.rank = 1, .groups = {{"0", 11, 11}}, .idle = true, .still_ms = 6000});
-  CHECK_FALSE(is_over(*hang, book, then));  // it only tells more
+  CHECK_FALSE(is_over(*hang, table, then));  // it only tells more
   at(0, 12, 12);
-  CHECK(is_over(*hang, book, then));
+  CHECK(is_over(*hang, table, then));
 }
 
 TEST_CASE_METHOD(WatchFixture, "the timeout is learned from the longest pause") {
-  CHECK_FALSE(hang_patience(kHangTimeoutOff, book));
-  CHECK(hang_patience(3s, book)->timeout == 3s);
+  CHECK_FALSE(hang_patience(kHangTimeoutOff, table));
+  CHECK(hang_patience(3s, table)->timeout == 3s);
   const std::chrono::milliseconds learn = kHangTimeoutAuto;
-  CHECK(hang_patience(learn, book)->timeout == 60s);
+  CHECK(hang_patience(learn, table)->timeout == 60s);
   at(0, 1, 1);
   tell({.rank = 0, .groups = {{"0", 2, 2}}, .paused_ms = 20'000});
-  CHECK(hang_patience(learn, book)->timeout == 200s);
+  CHECK(hang_patience(learn, table)->timeout == 200s);
   tell({.rank = 0, .groups = {{"0", 2, 2}}, .paused_ms = 90'000});
-  CHECK(hang_patience(learn, book)->timeout == 200s);  // it has not gone on
+  CHECK(hang_patience(learn, table)->timeout == 200s);  // it has not gone on
   tell({.rank = 0, .groups = {{"0", 3, 2}}, .paused_ms = 90'000});
-  CHECK(hang_patience(learn, book)->timeout == 200s);  // nor has who only enters a collective
+  CHECK(hang_patience(learn, table)->timeout == 200s);  // nor has who only enters a collective
 }
 
 TEST_CASE_METHOD(WatchFixture, "the start of the workers is no pause to learn from") {
   tell({.rank = 0, .groups = {{"0", 1, 1}}, .paused_ms = 50'000});
-  CHECK(book.longest_pause() == 0ms);
+  CHECK(table.longest_pause() == 0ms);
 }
 
 TEST_CASE_METHOD(WatchFixture, "a report of a rank that is not in the round is passed over") {
   at(3, 1, 0);
   at(-1, 1, 0);
-  CHECK(book.ranks().empty());
+  CHECK(table.ranks().empty());
 }
 
 TEST_CASE_METHOD(WatchFixture, "how long a rank stands still is what its agent says") {
   now += 10s;
   tell({.rank = 0, .still_ms = 4000});
-  CHECK(book.find(0)->since == now - 4s);
+  CHECK(table.find(0)->since == now - 4s);
   tell({.rank = 0, .still_ms = 400'000});  // longer than the round
-  CHECK(book.find(0)->since == book.began());
+  CHECK(table.find(0)->since == table.began());
 }
 
 }  // namespace

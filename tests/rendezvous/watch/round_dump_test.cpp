@@ -27,18 +27,18 @@ StackGroup in_store(const std::string& ranks) {
 /// Two nodes with two workers each.
 class DumpFixture {
  protected:
-  DumpFixture() { book_.begin_round(4, now_); }
+  DumpFixture() { table_.begin_round(4, now_); }
   void begins() { dump_.begin(7, {{"a", {"h1", 0, 2}}, {"b", {"h2", 2, 2}}}, now_); }
   void answers(const NodeId& node, const StackGroup& workers, bool last = true) {
     dump_.take(node, Inspected{7, workers, last});
   }
   void is_in(int rank, const std::string& group, std::int64_t enqueued) {
-    book_.take({.rank = rank, .watched = true, .groups = {{group, enqueued, enqueued}}}, now_);
+    table_.take({.rank = rank, .watched = true, .groups = {{group, enqueued, enqueued}}}, now_);
   }
-  JobDump finished() { return dump_.finish(book_, now_); }
+  JobDump finished() { return dump_.finish(table_, now_); }
 
   TimePoint now_{};
-  ProgressBook book_;
+  ProgressTable table_;
   RoundDump dump_;
 };
 
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(DumpFixture, "a newer question over a connection replaces the o
 }
 
 TEST_CASE_METHOD(DumpFixture, "a list of ranks that is too long for a message is several") {
-  book_.begin_round(1000, now_);
+  table_.begin_round(1000, now_);
   dump_.begin(7, {{"a", {"h1", 0, 1000}}}, now_);
   for (int rank = 0; rank < 1000; rank += 2) answers("a", sleeps(std::to_string(rank)), false);
   const JobDump dump = parse_job_dump(to_json(finished())).value();

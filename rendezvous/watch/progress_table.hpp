@@ -1,4 +1,4 @@
-// ProgressBook: how far each worker of a round is, by its agent's last report.
+// ProgressTable: how far each worker of a round is, by its agent's last report.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 namespace ddprun {
 
-class ProgressBook {
+class ProgressTable {
  public:
   struct Rank {
     RankProgress last;

@@ -1,4 +1,4 @@
-#include "rendezvous/watch/progress_book.hpp"
+#include "rendezvous/watch/progress_table.hpp"
 
 #include <algorithm>
 
@@ -25,14 +25,14 @@ std::chrono::milliseconds time_of_peer(std::int64_t ms) {
 
 }  // namespace
 
-void ProgressBook::begin_round(int world_size, TimePoint now) {
+void ProgressTable::begin_round(int world_size, TimePoint now) {
   world_size_ = world_size;
   began_ = now;
   longest_pause_ = {};
   ranks_.clear();
 }
 
-void ProgressBook::take(const RankProgress& told, TimePoint now) {
+void ProgressTable::take(const RankProgress& told, TimePoint now) {
   if (told.rank < 0 || told.rank >= world_size_) return;
   Rank& rank = ranks_[told.rank];
   const bool moved = went_on(rank.last, told);
@@ -42,12 +42,12 @@ void ProgressBook::take(const RankProgress& told, TimePoint now) {
   rank.last = told;
 }
 
-const ProgressBook::Rank* ProgressBook::find(int rank) const {
+const ProgressTable::Rank* ProgressTable::find(int rank) const {
   const auto found = ranks_.find(rank);
   return found == ranks_.end() ? nullptr : &found->second;
 }
 
-std::optional<std::int64_t> ProgressBook::entered(int rank, const std::string& group) const {
+std::optional<std::int64_t> ProgressTable::entered(int rank, const std::string& group) const {
   const Rank* const known = find(rank);
   if (known == nullptr) return std::nullopt;
   const auto found = std::ranges::find(known->last.groups, group, &GroupProgress::group);

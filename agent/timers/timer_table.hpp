@@ -1,5 +1,5 @@
-// TimerBook: the timers that processes of this node have set for themselves, and which of them have
-// expired. Pure.
+// TimerTable: the timers that processes of this node have set for themselves, and which of them
+// have expired. Pure.
 //
 // A process asks for a timer by a line in a pipe, and takes it back by another one. The lines are
 // those of torch's FileTimerClient (torch/distributed/elastic/timer/file_based_local_timer.py),
@@ -46,7 +46,7 @@ std::string describe(const ExpiredTimer& timer);
 inline constexpr std::size_t kTimersMax = 10'000;
 inline constexpr std::size_t kTimerLineMax = 8'192;
 
-class TimerBook {
+class TimerTable {
  public:
   /// Takes bytes of the pipe, which came at `now`, when it was `unix_time` by the time of day. A
   /// timer counts from there: a later change of the machine's clock ends no worker. Returns a

@@ -1,4 +1,4 @@
-#include "rendezvous/rounds/job_chronicle.hpp"
+#include "rendezvous/rounds/job_history.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +19,7 @@ std::int64_t unix_ms(TimePoint when, TimePoint now, std::int64_t now_unix_ms) {
 
 }  // namespace
 
-void JobChronicle::sealed(int round, int attempt, int nodes, int world_size, TimePoint now) {
+void JobHistory::sealed(int round, int attempt, int nodes, int world_size, TimePoint now) {
   const int last = rounds_.empty() ? 0 : rounds_.back().round.round;
   std::erase_if(losses_, [&](const Loss& loss) { return loss.round < last; });
   rounds_.push_back(
@@ -30,8 +30,8 @@ void JobChronicle::sealed(int round, int attempt, int nodes, int world_size, Tim
   running_ = true;
 }
 
-void JobChronicle::stopped(const StopRound& order, TimePoint now,
-                           const std::optional<HangReport>& hang) {
+void JobHistory::stopped(const StopRound& order, TimePoint now,
+                         const std::optional<HangReport>& hang) {
   if (!running_) return;
   ended(now);
   reason_ = order.reason;
@@ -40,21 +40,21 @@ void JobChronicle::stopped(const StopRound& order, TimePoint now,
   rounds_.back().round.in_place = order.keep;
 }
 
-void JobChronicle::ended(TimePoint now) {
+void JobHistory::ended(TimePoint now) {
   if (std::exchange(running_, false)) rounds_.back().ended = now;
 }
 
-void JobChronicle::lost(NodeStatus node, TimePoint now) {
+void JobHistory::lost(NodeStatus node, TimePoint now) {
   node.state = NodeStatus::State::kLost;
   losses_.push_back({std::move(node), now, rounds_.empty() ? 0 : rounds_.back().round.round});
   drop_oldest(losses_, kLossesMax);
 }
 
-void JobChronicle::came(const std::string& host) {
+void JobHistory::came(const std::string& host) {
   std::erase_if(losses_, [&](const Loss& loss) { return loss.node.host == host; });
 }
 
-void JobChronicle::add_point(PointStatus point, TimePoint now) {
+void JobHistory::add_point(PointStatus point, TimePoint now) {
   next_point_ = now + point_interval_;
   points_.push_back({point, now});
   if (points_.size() <= kStatusPointsMax) return;
@@ -64,7 +64,7 @@ void JobChronicle::add_point(PointStatus point, TimePoint now) {
   point_interval_ *= 2;
 }
 
-void JobChronicle::tell(JobStatus& status, TimePoint now) const {
+void JobHistory::tell(JobStatus& status, TimePoint now) const {
   const auto time_of_day = [&](TimePoint when) { return unix_ms(when, now, status.now_unix_ms); };
   status.began_unix_ms = time_of_day(began_);
   status.hang = hang_;

@@ -1,8 +1,9 @@
-#include "rendezvous/service/job_book.hpp"
+#include "rendezvous/service/job_registry.hpp"
 
 namespace ddprun {
 
-JobBook::Decision JobBook::decide(const Join& join, const std::string& from, bool has_nodes) const {
+JobRegistry::Decision JobRegistry::decide(const Join& join, const std::string& from,
+                                          bool has_nodes) const {
   const auto job = jobs_.find(join.run_id);
   if (job == jobs_.end()) {
     if (jobs_.size() >= limits_.jobs_max)
@@ -19,13 +20,13 @@ JobBook::Decision JobBook::decide(const Join& join, const std::string& from, boo
   return Replace{};
 }
 
-void JobBook::begun(const Join& first, const std::string& from) {
+void JobRegistry::begun(const Join& first, const std::string& from) {
   ended(first.run_id);  // the one that it takes the place of
   jobs_[first.run_id] = {first.terms, from, std::nullopt};
   ++begun_from_[from];
 }
 
-void JobBook::ended(const std::string& run_id) {
+void JobRegistry::ended(const std::string& run_id) {
   const auto job = jobs_.find(run_id);
   if (job == jobs_.end()) return;
   const auto from = begun_from_.find(job->second.begun_from);
@@ -33,7 +34,7 @@ void JobBook::ended(const std::string& run_id) {
   jobs_.erase(job);
 }
 
-bool JobBook::abandoned(const std::string& run_id, bool has_nodes, TimePoint now) {
+bool JobRegistry::abandoned(const std::string& run_id, bool has_nodes, TimePoint now) {
   const auto job = jobs_.find(run_id);
   if (job == jobs_.end()) return false;
   auto& since = job->second.empty_since;

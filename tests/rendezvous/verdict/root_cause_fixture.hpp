@@ -1,10 +1,10 @@
-// Gives the tests of Inquest their words: how the workers of three nodes end.
+// Gives the tests of RootCauseAnalysis their words: how the workers of three nodes end.
 #pragma once
 
 #include <csignal>
 
 #include "rendezvous/verdict/consequences.hpp"
-#include "rendezvous/verdict/inquest.hpp"
+#include "rendezvous/verdict/root_cause_analysis.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -16,10 +16,10 @@ class Round {
 
   void begin(std::int64_t step = -1) {
     told_.clear();
-    inquest_.begin_round(++round_);
+    analysis_.begin_round(++round_);
     for (int node = 0; node < 3; ++node)
-      inquest_.seat(name(node), "h" + std::to_string(node), 2 * node, 2);
-    if (step >= 0) inquest_.reached(step);
+      analysis_.seat(name(node), "h" + std::to_string(node), 2 * node, 2);
+    if (step >= 0) analysis_.reached(step);
   }
 
   void ends(int rank, std::int64_t ms, WorkerEnd end) {
@@ -47,10 +47,11 @@ class Round {
   }
   /// All workers of the node have ended well, after this step.
   void has_done(int node, std::int64_t step) {
-    inquest_.ended(name(node), WorkersEnded{round_, step, {}});
+    analysis_.ended(name(node), WorkersEnded{round_, step, {}});
   }
   void node_is_lost(int node, std::int64_t ms, bool in_order = false) {
-    inquest_.lost(name(node), "silent for 5 s", TimePoint{std::chrono::milliseconds{ms}}, in_order);
+    analysis_.lost(name(node), "silent for 5 s", TimePoint{std::chrono::milliseconds{ms}},
+                   in_order);
   }
   /// At once, before it tells of all ends of the node.
   void agent_tells(int rank, std::int64_t ms, int code,
@@ -60,7 +61,7 @@ class Round {
     report.end.began_us = report.end.ended_us = ms * 1000;
     report.end.consequence = consequence;
     if (consequence != Consequence::kNone) report.end.blame = Blame::kFollows;
-    inquest_.failed(name(rank / 2), report);
+    analysis_.failed(name(rank / 2), report);
   }
 
   Verdict verdict() {
@@ -70,14 +71,14 @@ class Round {
   }
   std::optional<Verdict> decide() {
     for (const auto& [node, ends] : told_)
-      inquest_.ended(name(node), WorkersEnded{round_, -1, ends});
-    return inquest_.decide();
+      analysis_.ended(name(node), WorkersEnded{round_, -1, ends});
+    return analysis_.decide();
   }
-  Inquest& inquest() { return inquest_; }
+  RootCauseAnalysis& analysis() { return analysis_; }
 
  private:
   static NodeId name(int node) { return "node" + std::to_string(node); }
-  Inquest inquest_;
+  RootCauseAnalysis analysis_;
   int round_ = 0;
   std::map<int, std::vector<WorkerEnd>> told_;
 };

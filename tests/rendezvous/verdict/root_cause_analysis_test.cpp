@@ -1,4 +1,4 @@
-#include "tests/rendezvous/verdict/inquest_fixture.hpp"
+#include "tests/rendezvous/verdict/root_cause_fixture.hpp"
 
 namespace ddprun {
 namespace {
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(Round, "who leaves early with code 0 is the cause of what its p
   CHECK(found.cause.ranks == "1");
   CHECK(found.cause.sentence == "rank 1 on h0 exited with code 0 while others still worked");
   CHECK_THAT(found.cause.hint, contains("uneven data"));
-  CHECK_FALSE(inquest().failure_of_cause());
+  CHECK_FALSE(analysis().failure_of_cause());
   REQUIRE(found.followers.size() == 2);
   CHECK(found.followers[0].ranks == "0");
 }
@@ -175,9 +175,9 @@ TEST_CASE_METHOD(Round, "the job ends with the failure of the cause, and not of 
   follows(0, 90, Consequence::kConnectionReset);
   exits(3, 100, 4);
   verdict();
-  REQUIRE(inquest().failure_of_cause());
-  CHECK(inquest().failure_of_cause()->rank == 3);
-  CHECK(inquest().failure_of_cause()->status.code == 4);
+  REQUIRE(analysis().failure_of_cause());
+  CHECK(analysis().failure_of_cause()->rank == 3);
+  CHECK(analysis().failure_of_cause()->status.code == 4);
 }
 
 TEST_CASE_METHOD(Round, "a cause whose texts nobody has sent is known from its brief") {
@@ -185,7 +185,7 @@ TEST_CASE_METHOD(Round, "a cause whose texts nobody has sent is known from its b
   follows(0, 90, Consequence::kConnectionReset);
   raises(4, 100, "KeyError");
   verdict();
-  const auto failure = inquest().failure_of_cause();
+  const auto failure = analysis().failure_of_cause();
   REQUIRE(failure);
   CHECK(failure->rank == 4);
   CHECK(failure->host == "h2");
@@ -247,7 +247,7 @@ TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as 
                   .operation = "gloo:all_reduce"};
   hang.missing_ranks = "3";
   hang.stacks = {{.ranks = "3", .stack = "load\t/me/t.py\t12"}};
-  inquest().hung(hang);
+  analysis().hung(hang);
   const Verdict found = verdict();
   CHECK(found.cause.kind == FailureKind::kHang);
   CHECK(found.cause.ranks == "3");
@@ -262,7 +262,7 @@ TEST_CASE_METHOD(Round,
   is_stopped(3, 100);
   HangReport hang{.sentence = "rank 3 has not come"};
   hang.missing_ranks = "3";
-  inquest().hung_before(hang);
+  analysis().hung_before(hang);
   SECTION("a collective's time is over") {
     follows(0, 90, Consequence::kCollectiveTimedOut);
     const Verdict found = verdict();
@@ -297,9 +297,10 @@ TEST_CASE_METHOD(Round, "who is done closes its connections seconds before it is
 }
 
 TEST_CASE_METHOD(Round, "reports of other rounds and of strangers change nothing") {
-  inquest().ended("node0", WorkersEnded{99, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});
-  inquest().ended("stranger", WorkersEnded{1, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});
-  inquest().lost("stranger", "gone", TimePoint{}, false);
+  analysis().ended("node0", WorkersEnded{99, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});
+  analysis().ended("stranger",
+                   WorkersEnded{1, -1, {WorkerEnd{.ranks = "0", .blame = Blame::kOwn}}});
+  analysis().lost("stranger", "gone", TimePoint{}, false);
   CHECK_FALSE(decide());
 }
 
@@ -307,7 +308,7 @@ TEST_CASE_METHOD(Round, "however many ends differ, what is kept of them is bound
   for (int i = 0; i < 500; ++i) {
     WorkerEnd end{.ranks = "0", .blame = Blame::kOwn, .status = {.code = 1 + i % 200}};
     end.fault.message = std::string(static_cast<std::size_t>(1 + i / 200), 'x');
-    inquest().ended("node0", WorkersEnded{1, -1, {end}});
+    analysis().ended("node0", WorkersEnded{1, -1, {end}});
   }
   const Verdict found = verdict();
   CHECK(found.also.size() <= kOtherCausesMax);

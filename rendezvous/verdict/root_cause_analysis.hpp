@@ -1,5 +1,5 @@
-// Inquest collects how the workers of a round ended, from all nodes, and decides what the cause was
-// and what followed from it. docs/report.md has the rules as users see them.
+// RootCauseAnalysis collects how the workers of a round ended, from all nodes, and decides what the
+// cause was and what followed from it. docs/report.md has the rules as users see them.
 //
 // It is passive, like CoordinatorMachine, which owns it: facts and their times in, a verdict out.
 // All times are those of the coordinator's Clock.
@@ -26,7 +26,7 @@ namespace ddprun {
 inline constexpr std::size_t kSuspectsMax = 64;
 inline constexpr std::size_t kFailuresMax = 16;
 
-class Inquest {
+class RootCauseAnalysis {
  public:
   /// A round begins, of which nothing is known yet.
   void begin_round(int round);

@@ -1,4 +1,4 @@
-#include "rendezvous/verdict/inquest.hpp"
+#include "rendezvous/verdict/root_cause_analysis.hpp"
 
 #include <set>
 #include <tuple>
@@ -29,7 +29,7 @@ int order_of(const WorkerEnd& end) {
 
 }  // namespace
 
-void Inquest::begin_round(int round) {
+void RootCauseAnalysis::begin_round(int round) {
   round_ = round;
   seats_.clear();
   suspects_.clear();
@@ -41,26 +41,28 @@ void Inquest::begin_round(int round) {
   step_ = -1;
 }
 
-void Inquest::seat(const NodeId& node, const std::string& host, int first_rank, int workers) {
+void RootCauseAnalysis::seat(const NodeId& node, const std::string& host, int first_rank,
+                             int workers) {
   seats_[node] = {host, format_number_list(ranks_from(first_rank, workers))};
 }
 
 /// The end is reported again with all others of the node, unless the node is lost before.
-void Inquest::failed(const NodeId& node, const WorkerFailed& report) {
+void RootCauseAnalysis::failed(const NodeId& node, const WorkerFailed& report) {
   const auto seat = seats_.find(node);
   if (report.round != round_ || seat == seats_.end()) return;
   if (failures_.size() < kFailuresMax) failures_.push_back({node, report.failure});
   add({report.end, node, seat->second.host, false});
 }
 
-void Inquest::ended(const NodeId& node, const WorkersEnded& report) {
+void RootCauseAnalysis::ended(const NodeId& node, const WorkersEnded& report) {
   const auto seat = seats_.find(node);
   if (report.round != round_ || seat == seats_.end()) return;
   reached(report.step);
   for (const WorkerEnd& end : report.ends) add({end, node, seat->second.host, false});
 }
 
-void Inquest::lost(const NodeId& node, const std::string& reason, TimePoint since, bool in_order) {
+void RootCauseAnalysis::lost(const NodeId& node, const std::string& reason, TimePoint since,
+                             bool in_order) {
   const auto seat = seats_.find(node);
   if (seat == seats_.end()) return;
   Suspect gone{{}, node, seat->second.host, true, in_order};
@@ -72,10 +74,10 @@ void Inquest::lost(const NodeId& node, const std::string& reason, TimePoint sinc
   add(std::move(gone));
 }
 
-void Inquest::hung(const HangReport& report) { hang_ = report; }
+void RootCauseAnalysis::hung(const HangReport& report) { hang_ = report; }
 
 /// What is alike becomes one, as far as that keeps the first one's node.
-void Inquest::add(Suspect suspect) {
+void RootCauseAnalysis::add(Suspect suspect) {
   for (Suspect& known : suspects_) {
     if (suspect.lost || known.lost || !are_alike(known.end, suspect.end)) continue;
     if (suspect.end.began_us < known.end.began_us) std::swap(known, suspect);
@@ -86,7 +88,7 @@ void Inquest::add(Suspect suspect) {
 }
 
 /// Whether the other end belongs to the same failure: it is of its own, and of the same root.
-bool Inquest::is_part_of(const Suspect& other, const Suspect& first) {
+bool RootCauseAnalysis::is_part_of(const Suspect& other, const Suspect& first) {
   if (other.lost || first.lost || other.end.kind != first.end.kind) return false;
   const bool own = other.end.blame == Blame::kOwn || other.end.blame == Blame::kPerhaps;
   return own && fingerprint_of(other.end) == fingerprint_of(first.end);
@@ -94,14 +96,14 @@ bool Inquest::is_part_of(const Suspect& other, const Suspect& first) {
 
 /// Whether the other end is to be reported as a cause of its own beside the first. If a worker was
 /// asked to end and only the signal of its crash is known, that may come from tearing down.
-bool Inquest::is_cause_beside(const Suspect& other, const Suspect& first) {
+bool RootCauseAnalysis::is_cause_beside(const Suspect& other, const Suspect& first) {
   if (first.end.kind == FailureKind::kHang) return false;
   if (other.end.blame == Blame::kOwn) return true;
   const bool bare = other.end.kind == FailureKind::kSignal && other.end.fault.type.empty();
   return other.end.blame == Blame::kPerhaps && !(bare && first.end.blame == Blame::kOwn);
 }
 
-Inquest::Suspect* Inquest::first_suspect() {
+RootCauseAnalysis::Suspect* RootCauseAnalysis::first_suspect() {
   const auto first = std::ranges::min_element(suspects_, {}, [](const Suspect& suspect) {
     return std::tuple{order_of(suspect.end), suspect.end.began_us};
   });
@@ -113,7 +115,7 @@ Inquest::Suspect* Inquest::first_suspect() {
 /// A worker that exits with code 0 while others still work leaves them with lost connections, too.
 /// One that has printed an exception did not mean to. nullptr: none did, or the first failure is
 /// another one's.
-Inquest::Suspect* Inquest::left_early(const Suspect& first) {
+RootCauseAnalysis::Suspect* RootCauseAnalysis::left_early(const Suspect& first) {
   if (!lost_a_peer(first.end)) return nullptr;
   Suspect* found = nullptr;
   for (Suspect& suspect : suspects_) {
@@ -125,7 +127,7 @@ Inquest::Suspect* Inquest::left_early(const Suspect& first) {
   return found;
 }
 
-std::optional<Verdict> Inquest::decide() {
+std::optional<Verdict> RootCauseAnalysis::decide() {
   if (hang_) return verdict_on(suspect_of(*hang_));
   const Suspect* const first = first_suspect();
   if (first == nullptr) return std::nullopt;
@@ -136,7 +138,7 @@ std::optional<Verdict> Inquest::decide() {
 }
 
 /// A hang has no time of its own: what came of it counts from the last end.
-Inquest::Suspect Inquest::suspect_of(const HangReport& hang) const {
+RootCauseAnalysis::Suspect RootCauseAnalysis::suspect_of(const HangReport& hang) const {
   Suspect suspect{end_of(hang), "", "", false};
   if (const RankList missing = ranks_in(hang.missing_ranks); !missing.empty())
     for (const auto& [node, seat] : seats_)
@@ -146,7 +148,7 @@ Inquest::Suspect Inquest::suspect_of(const HangReport& hang) const {
   return suspect;
 }
 
-Verdict Inquest::verdict_on(const Suspect& first) {
+Verdict RootCauseAnalysis::verdict_on(const Suspect& first) {
   Verdict verdict;
   WorkerEnd whole = first.end;
   for (const Suspect& other : suspects_)
@@ -170,7 +172,7 @@ Verdict Inquest::verdict_on(const Suspect& first) {
 }
 
 /// The one host that has all of these ranks, in a round of several hosts.
-std::string Inquest::host_of(const RankList& ranks) const {
+std::string RootCauseAnalysis::host_of(const RankList& ranks) const {
   std::set<std::string> all;
   std::set<std::string> found;
   for (const auto& [node, seat] : seats_) {
@@ -181,7 +183,7 @@ std::string Inquest::host_of(const RankList& ranks) const {
 }
 
 /// A rank of the cause follows no other.
-void Inquest::follow(Verdict& verdict, const Suspect& other, const Suspect& first) const {
+void RootCauseAnalysis::follow(Verdict& verdict, const Suspect& other, const Suspect& first) const {
   const RankList ranks = without(ranks_in(other.end.ranks), ranks_in(verdict.cause.ranks));
   if (ranks.empty()) return;
   const bool stopped = other.end.blame == Blame::kStopped || other.end.blame == Blame::kPerhaps;
@@ -194,7 +196,7 @@ void Inquest::follow(Verdict& verdict, const Suspect& other, const Suspect& firs
 }
 
 /// The rounds before count as long as they had the same root.
-std::string Inquest::history_of(const Cause& cause) {
+std::string RootCauseAnalysis::history_of(const Cause& cause) {
   if (!roots_.empty() && roots_.back().fingerprint != cause.fingerprint) roots_.clear();
   if (roots_.size() < kRoundsRemembered) roots_.push_back({cause.fingerprint, step_});
   const bool known = roots_.front().step >= 0 && step_ >= 0;
@@ -204,7 +206,7 @@ std::string Inquest::history_of(const Cause& cause) {
 }
 
 /// The failure with all its texts, if its node has sent them; else what the verdict knows of it.
-void Inquest::find_failure(const Suspect& first) {
+void RootCauseAnalysis::find_failure(const Suspect& first) {
   if (first.lost || first.end.kind == FailureKind::kHang || first.end.status.ok()) return;
   const std::vector<int> ranks = ranks_in(first.end.ranks);
   for (const Told& told : failures_) {

@@ -1,4 +1,4 @@
-#include "agent/timers/timer_book.hpp"
+#include "agent/timers/timer_table.hpp"
 
 #include <fmt/format.h>
 
@@ -61,7 +61,7 @@ std::string describe(const ExpiredTimer& timer) {
   return fmt::format("timer '{}' expired after {} s", timer.scope, seconds(timer.after));
 }
 
-std::string TimerBook::take(std::string_view bytes, TimePoint now, milliseconds unix_time) {
+std::string TimerTable::take(std::string_view bytes, TimePoint now, milliseconds unix_time) {
   std::string complaint;
   const auto refuse = [&](std::string_view line) {
     if (std::exchange(complained_, true)) return;
@@ -80,7 +80,7 @@ std::string TimerBook::take(std::string_view bytes, TimePoint now, milliseconds 
   return complaint;
 }
 
-bool TimerBook::take_line(std::string_view line, TimePoint now, milliseconds unix_time) {
+bool TimerTable::take_line(std::string_view line, TimePoint now, milliseconds unix_time) {
   auto request = parse(line);
   if (!request) return false;
   Key key{static_cast<pid_t>(request->pid), std::move(request->scope)};
@@ -97,13 +97,13 @@ bool TimerBook::take_line(std::string_view line, TimePoint now, milliseconds uni
   return true;
 }
 
-std::optional<TimePoint> TimerBook::next_due() const {
+std::optional<TimePoint> TimerTable::next_due() const {
   std::optional<TimePoint> next;
   for (const auto& [key, timer] : timers_) next = std::min(next.value_or(timer.due), timer.due);
   return next;
 }
 
-std::vector<ExpiredTimer> TimerBook::take_expired(TimePoint now) {
+std::vector<ExpiredTimer> TimerTable::take_expired(TimePoint now) {
   std::map<pid_t, std::pair<TimePoint, ExpiredTimer>> expired;
   for (const auto& [key, timer] : timers_) {
     if (timer.due > now) continue;
@@ -124,6 +124,6 @@ std::vector<ExpiredTimer> TimerBook::take_expired(TimePoint now) {
   return result;
 }
 
-void TimerBook::clear() { timers_.clear(); }
+void TimerTable::clear() { timers_.clear(); }
 
 }  // namespace ddprun

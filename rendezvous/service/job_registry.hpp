@@ -1,4 +1,4 @@
-// JobBook decides which job of `ddprun server` a node joins.
+// JobRegistry decides which job of `ddprun server` a node joins.
 //
 // It is pure: it knows the jobs by their run ids and terms, and nothing of connections. Server asks
 // it about every Join, performs what it decides, and tells it which jobs have begun and ended. The
@@ -18,7 +18,7 @@
 
 namespace ddprun {
 
-class JobBook {
+class JobRegistry {
  public:
   // clang-format off
   struct Enter {};                           // the node joins the job that has its run id
@@ -28,7 +28,7 @@ class JobBook {
   // clang-format on
   using Decision = std::variant<Enter, Begin, Replace, Refuse>;
 
-  explicit JobBook(ServerLimits limits = {}) : limits_{limits} {}
+  explicit JobRegistry(ServerLimits limits = {}) : limits_{limits} {}
 
   /// Decides about a node that wants to join and comes from the address `from`. `has_nodes` says
   /// whether the job of its run id has nodes at this moment; it does not matter when there is no

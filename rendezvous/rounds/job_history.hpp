@@ -1,4 +1,4 @@
-// JobChronicle keeps what a job's status tells of the past: the rounds so far, the nodes that were
+// JobHistory keeps what a job's status tells of the past: the rounds so far, the nodes that were
 // lost, and the curves of loss and speed. Pure.
 //
 // Each list has a limit. Of rounds and losses the oldest go; of the curves' points every second one
@@ -17,12 +17,12 @@
 
 namespace ddprun {
 
-class JobChronicle {
+class JobHistory {
  public:
   static constexpr std::size_t kLossesMax = 16;
 
   /// A job that begins at `now`.
-  explicit JobChronicle(TimePoint now) : began_{now} {}
+  explicit JobHistory(TimePoint now) : began_{now} {}
 
   /// A round has been sealed. Nodes that were lost in earlier rounds but the last one, or whose
   /// place has been taken, are shown no more.
