@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
@@ -23,7 +22,6 @@
 #include "base/asio.hpp"
 #include "base/clock.hpp"
 #include "base/coroutines.hpp"
-#include "base/descriptor.hpp"
 #include "base/process/file_limit.hpp"
 #include "base/system/left_behind.hpp"
 #include "launcher/doctor/bench/times.hpp"
