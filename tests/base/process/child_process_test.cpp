@@ -32,7 +32,7 @@ namespace ddprun {
 namespace {
 
 /// All that a process with these steps prints, after it has ended well.
-std::string output_of(Command command, std::vector<int> files = {}) {
+std::string what_it_writes(Command command, std::vector<int> files = {}) {
   EventLoop loop;
   SpawnPool pool{1};
   Pipe out;
@@ -92,12 +92,13 @@ TEST_CASE("a child has the streams that it is given") {
 
 TEST_CASE("a child's further files are 3, 4 and so on, and it has no others") {
   Pipe first, second;
-  const std::string text = output_of(probe({"facts", "write", "3", "one", "write", "4", "two"}),
-                                     {first.writer(), second.writer()});
+  const std::string text =
+      what_it_writes(probe({"facts", "write", "3", "one", "write", "4", "two"}),
+                     {first.writer(), second.writer()});
   CHECK(first.rest("the child's file 3") == "one");
   CHECK(second.rest("the child's file 4") == "two");
   CHECK(parse_facts(text)["files"] == "0 1 2 3 4");
-  CHECK(parse_facts(output_of(probe({"facts"})))["files"] == "0 1 2");
+  CHECK(parse_facts(what_it_writes(probe({"facts"})))["files"] == "0 1 2");
 }
 
 TEST_CASE("a child's files may have the numbers of one another") {
@@ -108,14 +109,14 @@ TEST_CASE("a child's files may have the numbers of one another") {
   std::vector<int> files;
   for (int number = 3; number <= std::max(a, b); ++number)
     files.push_back(number == a ? b : number == b ? a : first.writer());
-  output_of(probe({"write", std::to_string(b), "first", "write", std::to_string(a), "second"}),
-            files);
+  what_it_writes(probe({"write", std::to_string(b), "first", "write", std::to_string(a), "second"}),
+                 files);
   CHECK(first.rest("the first pipe") == "first");
   CHECK(second.rest("the second pipe") == "second");
 }
 
 TEST_CASE("a child leads a session and a group, and dies with its agent") {
-  auto facts = parse_facts(output_of(probe({"facts"})));
+  auto facts = parse_facts(what_it_writes(probe({"facts"})));
   CHECK(facts["session"] == "own");
   CHECK(facts["group"] == "own");
   CHECK(facts["deathsig"] == std::to_string(SIGKILL));
@@ -137,7 +138,7 @@ TEST_CASE("a child's signals are unblocked, and ignored only by the user's wish"
   sigaddset(&blocked, SIGTERM);
   sigaddset(&blocked, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  auto facts = parse_facts(output_of(probe({"facts"})));
+  auto facts = parse_facts(what_it_writes(probe({"facts"})));
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   CHECK(std::stoull(facts["blocked"], nullptr, 16) == 0);
   const std::uint64_t ignored = std::stoull(facts["ignored"], nullptr, 16);
@@ -153,7 +154,7 @@ TEST_CASE("a child runs on the CPUs it is given") {
   while (!CPU_ISSET(last, &own)) --last;
   Command command = probe({"facts"});
   command.placement.cpus = {last};
-  const std::string facts = output_of(std::move(command));
+  const std::string facts = what_it_writes(std::move(command));
   CHECK(parse_facts(facts)["cpus"] == std::to_string(last));
 }
 
@@ -166,7 +167,7 @@ TEST_CASE("a child starts with the limit of open files that was there before it 
   rlimit raised{};
   getrlimit(RLIMIT_NOFILE, &raised);
   CHECK(raised.rlim_cur == before.rlim_max);
-  CHECK(parse_facts(output_of(probe({"facts"})))["file limit"] == "200");
+  CHECK(parse_facts(what_it_writes(probe({"facts"})))["file limit"] == "200");
 
   const auto too_many = raise_file_limit("64 workers", before.rlim_max);
   REQUIRE_FALSE(too_many.has_value());
