@@ -19,7 +19,14 @@ void InPlace::stop(StopRound& order, bool nobody_is_lost) {
   if (order.gently) at_step_.begin(order);
   if (!order.keep) return;
   changes_ = changes_in_vain() + 1;
-  changed_at_ = job_.step;
+  changed_at_ = job_.step_since_start;
+}
+
+void InPlace::begin_round(bool stayed) {
+  newcomers_at_.clear();
+  if (stayed) return;
+  changes_ = 0;
+  changed_at_ = -1;
 }
 
 void InPlace::stopped(Roster::Node& node, const ParkedWorkers& parked) {

@@ -56,7 +56,7 @@ class InPlace {
 
   /// Whether workers of the round may stay: only if all of them can, because restarted and
   /// surviving workers would differ in state. After kChangesInPlaceMax changes without a new step
-  /// all restart.
+  /// all restart, and the count begins again.
   bool may_stay() const;
 
   /// Completes the order that the nodes are about to get: workers stay if they may. If nobody is
@@ -69,7 +69,8 @@ class InPlace {
   /// Whether all workers of these nodes that are parked can enter the round that the nodes would
   /// be.
   static bool fits_parked(const std::vector<Roster::Node*>& members);
-  void begin_round() { newcomers_at_.clear(); }
+  /// `stayed`: workers enter it from the last one.
+  void begin_round(bool stayed);
   /// The node is ready. If workers of the round may stay, its own start before it joins, while the
   /// others train on. Returns whether they do: it is not asked twice. `waits`: what it would hear
   /// as a spare.
@@ -82,7 +83,7 @@ class InPlace {
   std::optional<Failures::Stop> fill_seats() const;
 
  private:
-  int changes_in_vain() const { return job_.step > changed_at_ ? 0 : changes_; }
+  int changes_in_vain() const { return job_.step_since_start > changed_at_ ? 0 : changes_; }
 
   const Roster& nodes_;
   const CoordinatorRules& rules_;
@@ -90,7 +91,7 @@ class InPlace {
   Outbox& out_;
   StopAtStep at_step_{nodes_, out_};
   int changes_ = 0;               // in place, in a row, with no further step behind them
-  std::int64_t changed_at_ = -1;  // the job's step at the last of them
+  std::int64_t changed_at_ = -1;  // the step at the last of them
   std::string newcomers_at_;      // the host where workers wait for vacant seats; "": none do
 };
 

@@ -16,8 +16,13 @@ struct JobState {
   JobCounters counters;           // the last round that was sealed, and the restarts so far
   std::optional<EndJob> verdict;  // how the job ends, as soon as every node has stopped
   std::int64_t step = -1;         // the greatest one that a worker reported; -1: none
+  /// The same since all workers were started: a checkpoint may have sent them back.
+  std::int64_t step_since_start = -1;
 
-  void reached(std::int64_t told) { step = std::max(step, told); }
+  void reached(std::int64_t told) {
+    step = std::max(step, told);
+    step_since_start = std::max(step_since_start, told);
+  }
   /// Somebody who is believed knows that the job is as far as that.
   void reach(const JobCounters& known) {
     counters.round = std::max(counters.round, known.round);

@@ -304,7 +304,9 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   start.node_note = note_on_nodes(context_.nodes);
   context_.out.add(OpenStore{start.round, start.world_size});
   context_.failures.begin_round(start.round);
-  context_.in_place.begin_round();
+  const bool stayed = manner_ == Manner::kInPlace;
+  if (!stayed) context_.job.step_since_start = -1;
+  context_.in_place.begin_round(stayed);
   manner_ = Manner::kInOrder;
   nodes_begun_ = start.group_world_size;
   std::map<std::string, int> role_ranks;

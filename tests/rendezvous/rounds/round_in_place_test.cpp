@@ -96,6 +96,20 @@ TEST_CASE_METHOD(InPlaceFixture, "all are stopped after changes behind which nob
   CHECK(changes());
 }
 
+TEST_CASE_METHOD(InPlaceFixture, "workers stay again behind a restart of all that sent them back") {
+  int round = 1;
+  const auto changes_at = [&](std::int64_t step) {
+    stay(round, {"a", "b"});
+    says("a", Progress{round, {{.rank = 0, .step = step}}});
+    const bool stayed = stay_when_b_fails(round);
+    both_stop(round);
+    ++round;
+    return stayed;
+  };
+  for (int i = 0; i <= kChangesInPlaceMax; ++i) CHECK(changes_at(100) == (i < kChangesInPlaceMax));
+  for (int step = 50; step <= 50 + kChangesInPlaceMax; ++step) CHECK(changes_at(step));
+}
+
 TEST_CASE_METHOD(InPlaceFixture, "a step that only the lost worker has told is one further, too") {
   for (int round = 1; round <= 2 * kChangesInPlaceMax; ++round) {
     stay(round, {"a", "b"});
