@@ -25,8 +25,8 @@ namespace {
 using asio::as_tuple;
 using asio::use_awaitable;
 
-/// The coordinator waits for 800 ms, where it does not say otherwise.
-constexpr std::chrono::milliseconds kInspectionPatience{700};
+/// The coordinator waits for 1.5 s, where it does not say otherwise.
+constexpr std::chrono::milliseconds kInspectionPatience{1'400};
 constexpr std::chrono::milliseconds kInspectionPatienceMax{10'000};
 
 /// The first one is reached where the run has found it.

@@ -26,7 +26,7 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookPatience{1'000};
-constexpr milliseconds kFindPatience{350};  // for each answer; the coordinator waits for 800 ms
+constexpr milliseconds kFindPatience{700};  // for each answer, also on a busy machine
 constexpr milliseconds kSignalPatience{150};
 constexpr milliseconds kSignalPoll{5};
 constexpr milliseconds kInstructionMax{20};  // an instruction of the interpreter takes less, by far

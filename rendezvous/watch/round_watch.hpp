@@ -22,7 +22,7 @@
 namespace ddprun {
 
 /// Nodes have this long to say what their workers do; the report is made of what has come by then.
-inline constexpr std::chrono::milliseconds kInspectionTimeout{800};
+inline constexpr std::chrono::milliseconds kInspectionTimeout{1'500};
 /// The second look comes this long after a rank has given up to wait: others that gave up at that
 /// time have failed by then, too.
 inline constexpr std::chrono::milliseconds kSecondLookAfter{2'000};

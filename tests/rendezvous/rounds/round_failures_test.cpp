@@ -90,7 +90,7 @@ TEST_CASE_METHOD(FailuresFixture, "who waited in vain makes the nodes look who i
   fails(3, kInVain, 1);
   CHECK(order<Inspect>("b"));
   CHECK(stopped_because().empty());
-  passes_beating(800ms, {"a", "b"});
+  passes_beating(kInspectionTimeout, {"a", "b"});
   CHECK(stopped_because() == "rank 3 exited with code 1");
 }
 

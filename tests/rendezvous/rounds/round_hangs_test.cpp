@@ -60,7 +60,7 @@ TEST_CASE_METHOD(HangFixture, "when workers hang every node is asked, and then t
 TEST_CASE_METHOD(HangFixture, "a node that does not answer keeps the report waiting for a moment") {
   hangs(OnHang::kReport);
   answers("a", "1", "sleeps");
-  passes_beating(799ms, {"a", "b"});
+  passes_beating(kInspectionTimeout - 1ms, {"a", "b"});
   CHECK_FALSE(order<HangFound>("a"));
   passes(1ms);
   CHECK(ordered<HangFound>("a").report.stacks.size() == 1);
@@ -223,7 +223,7 @@ TEST_CASE_METHOD(TimedOutFixture, "who does not answer is not called missing") {
   runs(1);
   fails(kWaitedInVain);
   tells("a", group("0-1", "", ""));
-  passes_beating(800ms, {"a", "b"});
+  passes_beating(kInspectionTimeout, {"a", "b"});
   CHECK_FALSE(order<HangFound>("a"));
   CHECK(ordered<StopRound>("a").attempt == 1);
 }
