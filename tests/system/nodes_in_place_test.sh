@@ -15,6 +15,17 @@ has_grown() { awk '/ of 2 / { shrunk = 1 } shrunk && / of 3 / { grown = 1 } END 
 is_replaced() { grep ' of 3 pid ' "$nodes/$1/out" | grep -qv " pid ${pids[$1]}$"; }
 declare -A pids
 
+# Now and then Gloo does not wake a worker whose connections are shut down, 2 of 900 times under load. ddprun says so
+# and replaces that worker; only then may its node go on with another one.
+is_stuck() { grep -q "1 worker stays in a collective that cannot end" "$nodes/$1/err"; }
+goes_on() { # HOST WORLD_SIZE
+  if ! grep -qE "$(step_of "$@")" "$nodes/$1/out"; then
+    is_stuck "$1" || return
+    pids[$1]=$(sed -nE "/ of $2 pid /{s/.* pid //p;q}" "$nodes/$1/out")
+    [ -n "${pids[$1]}" ] || return
+  fi
+}
+
 need_hosts 4
 for host in h1 h2 h3 h4; do
   start_on "$host" "$host" --nnodes 2:4 --max-restarts 0 --rdzv-backend c10d \
@@ -28,11 +39,11 @@ done
 kill -KILL "${agents[h1]}"
 node h1 ends 137
 nothing_on h1
-for host in h2 h3 h4; do node "$host" wait_for_line "$(step_of "$host" 3)"; done
+for host in h2 h3 h4; do until_true 120 "$host to go on in a world of three" goes_on "$host" 3; done
 
 freeze h2
 for host in h3 h4; do
-  node "$host" wait_for_line "$(step_of "$host" 2)"
+  until_true 120 "$host to go on in a world of two" goes_on "$host" 2
   node "$host" says err "keeping the workers of this node"
 done
 
@@ -42,7 +53,7 @@ for host in h3 h4; do until_true 60 "$host to be in a world of three again" has_
 until_true 60 "another worker of h2 to be in it" is_replaced h2
 node h2 says err "starting a worker beside it"  # the others do not wait for it
 for host in h3 h4; do
-  [ "$(sed -nE 's/^step .* pid //p' "$nodes/$host/out" | sort -u)" = "${pids[$host]}" ] ||
+  is_stuck "$host" || [ "$(sed -nE 's/^step .* pid //p' "$nodes/$host/out" | sort -u)" = "${pids[$host]}" ] ||
     fail "a worker of $host was restarted"
 done
 for host in h2 h3 h4; do kill -INT "${agents[$host]}"; done
