@@ -55,14 +55,14 @@ LogWriter::~LogWriter() {
   shared_->home.reset();
 }
 
-bool LogWriter::perform(const std::filesystem::path& name, std::function<void()> work,
-                        const Add& add) {
+bool LogWriter::perform(LeftBehindQueue& queue, const std::filesystem::path& name,
+                        std::function<void()> work) {
   const auto done = std::make_shared<bool>(false);
   std::unique_lock lock{shared_->mutex};
   if (shared_->backlog.hangs()) return false;
   shared_->backlog.begin(Clock::now());
   lock.unlock();
-  add([shared = shared_, done, name = name.string(), work = std::move(work)] {
+  add(queue, [shared = shared_, done, name = name.string(), work = std::move(work)] {
     shared->perform(name, work);
     shared->answer([&](WriteBacklog& waiting) {
       *done = true;
@@ -76,14 +76,12 @@ bool LogWriter::perform(const std::filesystem::path& name, std::function<void()>
   return answered;
 }
 
-/// Where the system allows no thread, it is done here, and so is all that follows.
-void LogWriter::add(const std::function<void()>& task) {
-  without_thread_ = without_thread_ || !queue_.add(task).has_value();
-  if (without_thread_) task();
-}
-
-void LogWriter::add_for_others(const std::function<void()>& task) {
-  if (const auto added = for_others_.add(task); !added) task();
+/// Where the system allows no thread, it is done here, and so is all that follows: a thread that
+/// begins later would not have the files that were opened here.
+void LogWriter::add(LeftBehindQueue& queue, const std::function<void()>& task) {
+  if (!without_thread_ && queue.add(task)) return;
+  without_thread_ = without_thread_ || &queue == &queue_;
+  task();
 }
 
 Result<std::shared_ptr<LogWriter::File>> LogWriter::open(const std::filesystem::path& path,
@@ -96,7 +94,7 @@ Result<std::shared_ptr<LogWriter::File>> LogWriter::open_at_start(
     const std::filesystem::path& path) {
   const SilenceNote note{path.string()};
   const auto opened = std::make_shared<std::promise<Opened>>();
-  add([opened, open = opening(path, {})] { opened->set_value(open()); });
+  add(queue_, [opened, open = opening(path, {})] { opened->set_value(open()); });
   return opened->get_future().get();
 }
 
@@ -123,13 +121,13 @@ Result<Descriptor> LogWriter::open_for_others(const std::filesystem::path& path)
     auto file = LogFile::open(path);
     *opened = file ? Result<Descriptor>{Descriptor{file->release()}} : file.error();
   };
-  if (!perform(path, open, [this](const auto& task) { add_for_others(task); })) return hangs(path);
+  if (!perform(for_others_, path, open)) return hangs(path);
   return std::move(*opened);
 }
 
 void LogWriter::close_for_others(Descriptor file) {
   const auto held = std::make_shared<Descriptor>(std::move(file));
-  add_for_others([held] { *held = Descriptor{}; });
+  add(for_others_, [held] { *held = Descriptor{}; });
 }
 
 void LogWriter::write(const std::shared_ptr<File>& file, std::string_view bytes) {
@@ -169,7 +167,7 @@ void LogWriter::give_turn(const std::shared_ptr<File>& file) {
     const std::lock_guard lock{shared_->mutex};
     if (file->pending.empty() || std::exchange(file->has_turn, true)) return;
   }
-  add([shared = shared_, file] { shared->write_out(*file); });
+  add(queue_, [shared = shared_, file] { shared->write_out(*file); });
   watch();
 }
 
@@ -180,7 +178,7 @@ void LogWriter::close(const std::shared_ptr<File>& file) {
     const std::lock_guard lock{shared_->mutex};
     shared_->backlog.begin(Clock::now());
   }
-  add([shared = shared_, file] {
+  add(queue_, [shared = shared_, file] {
     file->file.close();
     shared->answer([](WriteBacklog& waiting) { waiting.end(Clock::now()); });
   });

@@ -44,7 +44,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   std::optional<T> answer(const std::filesystem::path& name, std::function<T()> work) {
     const auto found = std::make_shared<std::optional<T>>();
     const auto find = [found, work = std::move(work)] { *found = work(); };
-    if (!perform(name, find, [this](const auto& task) { add(task); })) return std::nullopt;
+    if (!perform(queue_, name, find)) return std::nullopt;
     return std::move(*found);
   }
 
@@ -77,11 +77,10 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   explicit LogWriter(const asio::any_io_executor& executor);
 
   using Opened = Result<std::shared_ptr<File>>;
-  using Add = std::function<void(std::function<void()> task)>;
-  bool perform(const std::filesystem::path& name, std::function<void()> work, const Add& add);
+  bool perform(LeftBehindQueue& queue, const std::filesystem::path& name,
+               std::function<void()> work);
   std::function<void(const std::string&)> teller() const;
-  void add(const std::function<void()>& task);
-  void add_for_others(const std::function<void()>& task);
+  void add(LeftBehindQueue& queue, const std::function<void()>& task);
   std::function<Opened()> opening(const std::filesystem::path& path, RotationRule rotation) const;
   void gather(const std::shared_ptr<File>& file);
   void give_turns();
