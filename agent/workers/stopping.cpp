@@ -15,7 +15,6 @@
 #include "base/log.hpp"
 #include "base/process/process_facts.hpp"
 #include "base/process/process_tree.hpp"
-#include "base/system/whole_file.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
@@ -33,10 +32,9 @@ bool is_shell(pid_t pid) {
 bool tells_group(pid_t pid) {
   const auto facts = read_process(pid);
   if (!facts || facts->name != "timeout") return false;
-  using namespace std::string_view_literals;
-  const std::string words = text_if_any("/proc/" + std::to_string(pid) + "/cmdline");
-  return words.find("\0--foreground\0"sv) == std::string::npos &&
-         words.find("\0-f\0"sv) == std::string::npos;
+  return std::ranges::none_of(read_command_line(pid), [](const std::string& word) {
+    return word == "--foreground" || word == "-f";
+  });
 }
 
 /// The processes that handle the signal, of a worker and all below it, without those below them: a

@@ -71,12 +71,10 @@ void LoadMeter::measure_cpus(NodeLoad& load) {
 }
 
 void LoadMeter::measure_memory(NodeLoad& load) const {
-  constexpr std::int64_t kKilobyte = 1024;
-  const std::string text = text_if_any(root_ / "proc/meminfo");
-  const auto all = number_behind("MemTotal:", text), free = number_behind("MemAvailable:", text);
+  const auto [all, free] = machine_memory(root_);
   if (all && free) {
-    load.memory_bytes = *all * kKilobyte;
-    load.memory_used_bytes = (*all - *free) * kKilobyte;
+    load.memory_bytes = *all;
+    load.memory_used_bytes = *all - *free;
   }
   const auto share = cgroup_memory(root_);
   if (!share || (all && share->max >= load.memory_bytes)) return;

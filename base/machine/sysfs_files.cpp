@@ -65,6 +65,15 @@ std::optional<std::int64_t> number_behind(std::string_view name, const std::stri
   return std::nullopt;
 }
 
+MachineMemory machine_memory(const std::filesystem::path& root) {
+  const std::string text = text_if_any(root / "proc/meminfo");
+  const auto bytes_behind = [&](std::string_view name) {
+    const auto kilobytes = number_behind(name, text);
+    return kilobytes ? std::optional{*kilobytes * 1024} : std::nullopt;
+  };
+  return {bytes_behind("MemTotal:"), bytes_behind("MemAvailable:")};
+}
+
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code failed;

@@ -37,6 +37,13 @@ Result<std::vector<int>> read_cpu_list(const std::filesystem::path& file);
 /// The number behind a name at the beginning of a line: "MemTotal:  131072 kB", "oom_kill 4".
 std::optional<std::int64_t> number_behind(std::string_view name, const std::string& text);
 
+/// What proc/meminfo below `root` tells.
+struct MachineMemory {
+  std::optional<std::int64_t> total_bytes;
+  std::optional<std::int64_t> available_bytes;  // with what the kernel can give back
+};
+MachineMemory machine_memory(const std::filesystem::path& root);
+
 /// The names in any folder, sorted; none when there is no such folder, and at most kSysfsNamesMax.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 

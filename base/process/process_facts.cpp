@@ -122,6 +122,14 @@ std::vector<pid_t> read_lineage(pid_t pid) {
   return lineage;
 }
 
+std::vector<std::string> read_command_line(pid_t pid) {
+  const std::string text = text_if_any(folder_of(pid) + "/cmdline");
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < text.size(); begin += words.back().size() + 1)
+    words.emplace_back(text.c_str() + begin);
+  return words;
+}
+
 ThreadTimes read_main_thread_times(pid_t pid) {
   std::istringstream text{text_if_any(folder_of(pid) + "/schedstat")};
   std::int64_t ran_ns = 0;

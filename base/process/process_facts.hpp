@@ -43,6 +43,9 @@ std::vector<ProcessFacts> read_process_tree(pid_t pid);
 /// The process and those above it, the nearest first.
 std::vector<pid_t> read_lineage(pid_t pid);
 
+/// The words of the process's command line; none when it has ended (proc_pid_cmdline(5)).
+std::vector<std::string> read_command_line(pid_t pid);
+
 /// The times of a process's main thread; 0 where the kernel does not tell (/proc/PID/schedstat,
 /// https://docs.kernel.org/scheduler/sched-stats.html).
 struct ThreadTimes {

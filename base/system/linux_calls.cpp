@@ -13,6 +13,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/system/own_process.hpp"
 #include "base/system/signals.hpp"
 
 namespace ddprun {
@@ -116,7 +117,7 @@ bool take_own_files() {
     if (unshare(CLONE_FILES) != 0) return false;
     close_listed_files_from(0);
   }
-  for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file) open("/dev/null", O_RDWR);
+  open_standard_files();
   return true;
 #endif
 }

@@ -1,5 +1,7 @@
 #include "launcher/run/own_coordinator.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
@@ -8,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/endpoint.hpp"
 #include "base/log.hpp"
-#include "base/system/whole_file.hpp"
+#include "base/process/process_facts.hpp"
 #include "launcher/record/hidden_secrets.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/open_status_page.hpp"
@@ -29,13 +31,9 @@ void say_where(const LaunchSpec& spec, const RunFacts& run) {
               run.coordinator_here ? "on this node" : "on another node");
 }
 
-/// This process's command line as its user would type it again (proc_pid_cmdline(5)).
+/// This process's command line as its user would type it again.
 std::string command_line() {
-  const std::string text = text_if_any("/proc/self/cmdline");
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin < text.size(); begin += words.back().size() + 1)
-    words.emplace_back(text.c_str() + begin);
-  words = without_secrets(words);
+  std::vector<std::string> words = without_secrets(read_command_line(getpid()));
   if (words.empty()) return "";
   words.front() = words.front().substr(words.front().rfind('/') + 1);
   return shell_words(words);

@@ -26,9 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 
 void read_memory(const fs::path& root, MemoryReading& memory) {
-  const std::string text = text_if_any(root / "proc/meminfo");
-  if (const auto total = number_behind("MemTotal:", text)) memory.total_bytes = *total * 1024;
-  if (const auto free = number_behind("MemAvailable:", text)) memory.available_bytes = *free * 1024;
+  const MachineMemory machine = machine_memory(root);
+  memory.total_bytes = machine.total_bytes;
+  memory.available_bytes = machine.available_bytes;
   const std::string pages = text_if_any(root / "sys/kernel/mm/transparent_hugepage/enabled");
   const std::size_t begin = pages.find('['), end = pages.find(']');
   if (begin < end && end != std::string::npos)
