@@ -80,6 +80,19 @@ bool is_pending(const json* entry) {
   return text_at(entry, "state") != "completed" && bool_in(member(entry, "retired")) == false;
 }
 
+/// Whether the collective that a group entered last is done, by the entries. Gloo's threads count
+/// one after the other what they have done, so that the status may be one behind for ever.
+bool is_last_done(const std::vector<const json*>& last, const std::string& id,
+                  std::int64_t enqueued) {
+  bool done = false;
+  for (const json* entry : last) {
+    if (number_of(entry, "pg_id") != parse_number<std::int64_t>(id)) continue;
+    if (is_pending(entry)) return false;
+    done = done || number_of(entry, "collective_seq_id") == enqueued;
+  }
+  return done;
+}
+
 PendingCollective pending_in(const json* entry) {
   const json* sizes = member(entry, "input_sizes");
   std::string shapes = sizes == nullptr ? "[]" : json_text(*sizes);
@@ -99,12 +112,18 @@ std::optional<std::vector<GroupProgress>> read_group_progress(std::string_view t
   const ParsedJson tail = tail_of(trace);
   const json* status = member(*tail, "pg_status");
   if (!is_object(status)) return std::nullopt;
+  const ParsedJson last = last_entries(trace);
+  const auto list = entries(&*last);
   std::vector<GroupProgress> groups;
-  for (const auto& [id, counts] : members(status)) {
+  for (const auto& [key, counts] : members(status)) {
     if (!is_object(counts)) continue;
-    groups.push_back({name_of(trace, std::string{id}, names).name,
-                      number_of(counts, "last_enqueued_collective"),
-                      number_of(counts, "last_completed_collective")});
+    const std::string id{key};
+    GroupProgress group{name_of(trace, id, names).name,
+                        number_of(counts, "last_enqueued_collective"),
+                        number_of(counts, "last_completed_collective")};
+    if (list && group.completed < group.enqueued && is_last_done(*list, id, group.enqueued))
+      group.completed = group.enqueued;
+    groups.push_back(std::move(group));
   }
   return groups;
 }

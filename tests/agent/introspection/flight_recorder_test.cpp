@@ -56,6 +56,22 @@ TEST_CASE("the status of NCCL's recorder has numbers or texts, and no entries") 
   CHECK(*groups == std::vector<GroupProgress>{{"0", 6, 5}});
 }
 
+TEST_CASE("a group whose last collective is retired is done, also where Gloo counted one too few") {
+  GroupNames names;
+  const auto groups = [&](const std::string& entries) {
+    return *read_group_progress(trace(entries, at("0", 7, 6) + "," + at("1", 2, 1)), names);
+  };
+  const std::string other = entry(2, 1, kOther, false);
+  CHECK(groups(entry(6, 0, kDefault, true) + "," + entry(7, 0, kDefault, true) + "," + other) ==
+        std::vector<GroupProgress>{{"0", 7, 7}, {"3", 2, 1}});
+  // One before it is still to be done: Gloo's threads do two at once.
+  CHECK(groups(entry(6, 0, kDefault, false) + "," + entry(7, 0, kDefault, true) + "," + other) ==
+        std::vector<GroupProgress>{{"0", 7, 6}, {"3", 2, 1}});
+  // The status was written before the entry was.
+  CHECK(groups(entry(6, 0, kDefault, true) + "," + other) ==
+        std::vector<GroupProgress>{{"0", 7, 6}, {"3", 2, 1}});
+}
+
 TEST_CASE("what is no trace tells nothing") {
   GroupNames names;
   for (const char* text : {"", "{", "[]", R"({"pg_status":)", R"("pg_status":7})", "null"}) {
