@@ -53,6 +53,8 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
     lose(*node, "silent for " + seconds_text(rules_.terms.heartbeat_timeout), node->last_heard());
   for (const NodeId& node : rounds_.unstopped(now))
     lose(*members_.nodes().find(node), "it has not stopped its workers in time", now);
+  if (in_place_.end_wait(now))
+    for (Node* const node : nodes_that_wait(members_.nodes())) welcome(*node);
   advance();
   lead(StepDone{rounds_.view()});
   look_for_hangs();
@@ -67,7 +69,7 @@ std::optional<TimePoint> CoordinatorMachine::next_tick() const {
   if (ended()) return std::nullopt;
   std::optional<TimePoint> next = members_.next_due();
   for (const auto due : {rounds_.next_due(now_), ending_.next_due(), leadership_->next_tick(),
-                         observers_.next_due(rounds_.runs())})
+                         in_place_.next_due(), observers_.next_due(rounds_.runs())})
     if (due) next = next ? std::min(*next, *due) : due;
   return next;
 }
@@ -223,11 +225,7 @@ void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::str
   lead(voter_joined(node, true));
   greet(node, true);
   if (recovery->absent() > 0) return;
-  std::vector<Node*> waiting;
-  members_.nodes().for_each([&](Node& other) {
-    if (other.phase() == Phase::kReady) waiting.push_back(&other);
-  });
-  for (Node* const other : waiting) welcome(*other);
+  for (Node* const other : nodes_that_wait(members_.nodes())) welcome(*other);
 }
 
 /// A node that joins hears which configuration is committed, too: it may have missed it.
@@ -274,7 +272,7 @@ void CoordinatorMachine::welcome(Node& node) {
     return;  // others are on their way
   if (nodes_in_round(members_.nodes()) >= rules_.terms.nodes_max || !node.objection().empty())
     return out_.send(node.peer(), rounds_.spare(node));
-  if (!in_place_.prepare(node, rounds_.spare(node)))
+  if (!in_place_.waits_to_join(node, now_) && !in_place_.prepare(node, rounds_.spare(node)))
     rounds_.stop({.reason = "node " + node.join.host + " joined", .nobody_is_lost = true}, now_);
 }
 

@@ -24,6 +24,9 @@ void InPlace::stop(StopRound& order, bool nobody_is_lost) {
 
 void InPlace::begin_round(bool stayed) {
   newcomers_at_.clear();
+  joins_by_.reset();
+  waited_ = false;
+  stayed_ = stayed;
   if (stayed) return;
   changes_ = 0;
   changed_at_ = -1;
@@ -45,7 +48,8 @@ bool InPlace::fits_parked(const std::vector<Roster::Node*>& members) {
 }
 
 bool InPlace::prepare(Roster::Node& node, Spare waits) {
-  if (node.seats.preparation() == Seats::Preparation::kDone || !may_stay()) return false;
+  if (node.seats.preparation() == Seats::Preparation::kDone || !(stayed_ || may_stay()))
+    return false;
   node.seats.begin_preparation();
   ask_to_prepare(node, std::move(waits));
   return true;
@@ -67,6 +71,20 @@ void InPlace::ask_to_prepare(const Roster::Node& node, Spare waits) {
   place.world_size = place.first_rank + node.join.workers;
   place.role_world_size = place.first_role_rank + node.join.workers;
   out_.send(node.peer(), Prepare{std::move(waits), std::move(place)});
+}
+
+bool InPlace::waits_to_join(const Roster::Node& node, TimePoint now) {
+  const bool prepared = node.seats.preparation() == Seats::Preparation::kDone;
+  if (!prepared || !stayed_ || waited_ || may_stay()) return false;
+  if (!joins_by_) joins_by_ = now + kJoinPatience;
+  return true;
+}
+
+bool InPlace::end_wait(TimePoint now) {
+  if (!joins_by_ || (now < *joins_by_ && !may_stay())) return false;
+  joins_by_.reset();
+  waited_ = !may_stay();
+  return true;
 }
 
 std::optional<Failures::Stop> InPlace::fill_seats() const {

@@ -2,11 +2,14 @@
 // and other workers come and go. Pure. docs/internals/rounds.md, section "In place", has the rules.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/failures.hpp"
 
@@ -14,6 +17,8 @@ namespace ddprun {
 
 /// As many changes in a row are in place, with no further step of the workers behind them.
 inline constexpr int kChangesInPlaceMax = 3;
+/// A node whose workers are prepared waits this long for workers of the round that cannot stay yet.
+inline constexpr std::chrono::seconds kJoinPatience{60};
 
 /// StopAtStep: all workers of a round stop after the same step, so that no step is lost.
 ///
@@ -71,12 +76,20 @@ class InPlace {
   static bool fits_parked(const std::vector<Roster::Node*>& members);
   /// `stayed`: workers enter it from the last one.
   void begin_round(bool stayed);
-  /// The node is ready. If workers of the round may stay, its own start before it joins, while the
-  /// others train on. Returns whether they do: it is not asked twice. `waits`: what it would hear
-  /// as a spare.
+  /// The node is ready. If workers of the round may stay, or will soon because they have stayed for
+  /// it, its own start before it joins, while the others train on. Returns whether they do: it is
+  /// not asked twice. `waits`: what it would hear as a spare.
   bool prepare(Roster::Node& node, Spare waits);
   /// Its workers are to start, or to start again.
   void ask_to_prepare(const Roster::Node& node, Spare waits);
+  /// The node is prepared, but workers that have stayed for the round cannot stay again yet: to
+  /// stop the round now would restart all. Then the node waits, though no longer than
+  /// kJoinPatience. Returns whether it does.
+  bool waits_to_join(const Roster::Node& node, TimePoint now);
+  /// Whether those that wait to join are to be welcomed again: true once.
+  bool end_wait(TimePoint now);
+  /// When their wait ends at the latest; nullopt: none waits.
+  std::optional<TimePoint> next_due() const { return joins_by_; }
   /// Workers of this node, which is in the round, wait for its vacant seats.
   void fill_seats_of(const Roster::Node& node) { newcomers_at_ = node.join.host; }
   /// Whether the round is to stop for them: they gain nothing if all have to restart.
@@ -90,9 +103,12 @@ class InPlace {
   const JobState& job_;
   Outbox& out_;
   StopAtStep at_step_{nodes_, out_};
-  int changes_ = 0;               // in place, in a row, with no further step behind them
-  std::int64_t changed_at_ = -1;  // the step at the last of them
-  std::string newcomers_at_;      // the host where workers wait for vacant seats; "": none do
+  int changes_ = 0;                    // in place, in a row, with no further step behind them
+  std::int64_t changed_at_ = -1;       // the step at the last of them
+  bool stayed_ = false;                // workers entered the round from the last one
+  std::string newcomers_at_;           // the host where workers wait for vacant seats; "": none do
+  std::optional<TimePoint> joins_by_;  // the end of the wait of nodes that are prepared
+  bool waited_ = false;                // in this round, and in vain
 };
 
 }  // namespace ddprun

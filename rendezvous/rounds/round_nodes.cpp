@@ -32,6 +32,15 @@ bool is_fit_again(const Fitness& fitness, Roster::Node& node, const NodeHistory&
   return was_left_out && node.objection().empty();
 }
 
+std::vector<Roster::Node*> nodes_that_wait(Roster& nodes) {
+  std::vector<Roster::Node*> waiting;
+  nodes.for_each([&](Roster::Node& node) {
+    const bool starts = node.seats.preparation() == Seats::Preparation::kUnderWay;
+    if (node.phase() == Roster::Phase::kReady && !starts) waiting.push_back(&node);
+  });
+  return waiting;
+}
+
 /// If no node is left, the whole job is gone, and not one of its nodes.
 void remember_failure(const Rounds::Context& context, TimePoint now) {
   auto failure = context.failures.node_failure(now);

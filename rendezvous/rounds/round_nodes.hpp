@@ -22,6 +22,9 @@ std::vector<Roster::Node*> excused_by(const NodesRecalled& answer, NodeHistory& 
 bool is_fit_again(const Fitness& fitness, Roster::Node& node, const NodeHistory& history,
                   Roster& nodes);
 
+/// Nodes that are ready beside the round, and whose workers do not just start.
+std::vector<Roster::Node*> nodes_that_wait(Roster& nodes);
+
 /// Remembers the node that was the cause of the failure of the round that has just stopped.
 void remember_failure(const Rounds::Context& context, TimePoint now);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 #include <variant>
 
 #include "rendezvous/messages/round_messages.hpp"
@@ -106,7 +107,9 @@ void Invariants::heard(const CoordinatorEvent& event) {
   const auto node = from ? counted_.find(from->peer) : counted_.end();
   if (node == counted_.end()) return;
   node->second.heard = world_.time.now();
-  if (std::holds_alternative<Prepared>(from->message)) node->second.prepares = false;
+  if (std::holds_alternative<Prepared>(from->message) &&
+      std::exchange(node->second.prepares, false))
+    node->second.prepared = world_.time.now();
   if (!std::holds_alternative<Preempt>(from->message)) return;
   (ends_the_job(from->peer) ? end_announced_ : spare_announced_) = true;
   ever_announced_ = true;
@@ -199,6 +202,7 @@ void Invariants::sent(const SendTo& action, std::vector<Sealed>& sealed) {
   if (sealed.empty()) check_nobody_left(start->round);
   counted_[action.peer].round = start->round;
   counted_[action.peer].prepares = counted_[action.peer].left_out = false;
+  counted_[action.peer].prepared.reset();
   sealed.push_back({*start, workers_in(start->vacant, member.workers())});
 }
 
@@ -261,18 +265,20 @@ void Invariants::check_sealed(const std::vector<Sealed>& sealed) {
   stopping_ = cause_awaited_ = went_on_ = false;
 }
 
-/// A node that joins a round that is not full gets a new one, prepares for it, or is left out. A
-/// round without members has ended, even for a node that prepares for it, though no member was left
-/// to report that.
+/// A node that joins a round that is not full gets a new one, prepares for it, waits a while for
+/// workers that have just entered the round, or is left out. A round without members has ended,
+/// even for a node that prepares for it, though no member was left to report that.
 void Invariants::check_nobody_kept_waiting() {
   if (stopping_ || verdict_ || round_nodes_ == world_.plan.rounds.terms.nodes_max) return;
   if (counted_hosts() < static_cast<int>(counted_.size())) return;  // one waits for another's rank
-  const auto members = std::ranges::count_if(counted_, [&](const auto& entry) {
-    return entry.second.round == round_ || entry.second.prepares;
-  });
-  const auto left_out = std::ranges::count_if(counted_, [&](const auto& entry) {
-    return entry.second.round != round_ && !entry.second.prepares && entry.second.left_out;
-  });
+  const auto is_served = [&](const auto& entry) {
+    const auto& node = entry.second;
+    const bool waits = node.prepared && world_.time.now() < *node.prepared + kJoinPatience;
+    return node.round == round_ || node.prepares || waits;
+  };
+  const auto members = std::ranges::count_if(counted_, is_served);
+  const auto left_out = std::ranges::count_if(
+      counted_, [&](const auto& entry) { return !is_served(entry) && entry.second.left_out; });
   if (went_on_ && members < round_nodes_) return;  // the others are on their way
   const bool is_over = std::ranges::none_of(
       counted_, [&](const auto& entry) { return entry.second.round == round_; });

@@ -55,8 +55,9 @@ class Invariants : public Watcher {
   struct Counted {  // a connection whose node joined and was not dropped
     int round = 0;  // the last it is a member of
     TimePoint heard;
-    bool prepares = false;  // its workers start beside the round
-    bool left_out = false;  // it was the cause of failures
+    bool prepares = false;                   // its workers start beside the round
+    std::optional<TimePoint> prepared = {};  // they are, since then, and it is in no round yet
+    bool left_out = false;                   // it was the cause of failures
   };
 
   template <typename Text>

@@ -268,8 +268,51 @@ TEST_CASE_METHOD(PrepareFixture, "who prepares is not in a round that begins mea
   CHECK(ordered<StartRound>("a").world_size == 2);
   CHECK_FALSE(order<StartRound>("c").has_value());
   CHECK(ordered<Prepare>("c").waits.round == 2);
+}
+
+/// Nodes a and b have just entered round 2 from round 1, and cannot stay yet.
+class EnterFixture : public PrepareFixture {
+ protected:
+  EnterFixture() {
+    stay(1, {"a", "b"});
+    REQUIRE(stay_when_b_fails(1));
+    both_stop(1);
+    REQUIRE(ordered<StartRound>("a").round == 2);
+    joins("c", 2);
+  }
+};
+
+TEST_CASE_METHOD(EnterFixture, "a node that joins while workers enter the round starts its own") {
+  CHECK(ordered<Prepare>("c").waits.round == 2);
+  CHECK_FALSE(order<StopRound>("a").has_value());
+}
+
+TEST_CASE_METHOD(EnterFixture, "a node that is prepared waits until the workers can stay again") {
   says("c", Prepared{});
-  CHECK(ordered<StopRound>("a").round == 2);
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  stay(2, {"a", "b"});
+  const auto stop = ordered<StopRound>("a");
+  CHECK(stop.round == 2);
+  CHECK(stop.keep);
+}
+
+TEST_CASE_METHOD(EnterFixture, "a node that is prepared does not wait for ever") {
+  says("c", Prepared{});
+  passes_beating(kJoinPatience - 1ms, {"a", "b", "c"});
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  passes(1ms);
+  CHECK_FALSE(ordered<StopRound>("a").keep);
+}
+
+TEST_CASE_METHOD(EnterFixture, "once it was waited in vain, the next node joins at once") {
+  says("c", Prepared{});
+  is_lost("c");
+  passes_beating(kJoinPatience, {"a", "b"});
+  CHECK_FALSE(order<StopRound>("a").has_value());
+  CHECK(machine_->next_tick() > now_);
+  joins("d");
+  says("d", Prepared{});
+  CHECK_FALSE(ordered<StopRound>("a").keep);
 }
 
 TEST_CASE_METHOD(PrepareFixture,
