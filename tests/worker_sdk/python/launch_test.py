@@ -249,6 +249,13 @@ class LaunchTest(unittest.TestCase):
         base = 40
         self.assertEqual(ddprun.launch(lambda: base + 2), [42])
 
+    def test_an_exception_in_a_closure_is_placed_in_its_file(self):
+        def fails(divisor):
+            return 1 / divisor
+
+        line = fails.__code__.co_firstlineno + 1
+        self.assertIn(f"ZeroDivisionError at launch_test.py:{line} in fails", str(self.failure_of(fails, 0)))
+
     def test_a_job_that_takes_too_long_is_stopped(self):
         with self.assertRaisesRegex(TimeoutError, "not ended within 3 s, and was stopped"):
             ddprun.launch(functions.runs_until_it_is_stopped, self.folder, nproc_per_node=2, timeout=3)

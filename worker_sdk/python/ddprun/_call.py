@@ -4,6 +4,7 @@ that has started the job, calls it, and sends back what it returned or raised.""
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import pickle
 import runpy
@@ -80,12 +81,34 @@ def check_arguments(function: Callable[..., Any], arguments: Tuple[Any, ...]) ->
         raise TypeError(f"{name_of(function)} does not take these arguments: {error}") from None
 
 
+def _code_in_file(file: str, make: Callable[..., types.CodeType], arguments: Tuple[Any, ...]) -> types.CodeType:
+    return make(*arguments).replace(co_filename=file)
+
+
+def _dumps_with_files(cloudpickle: Any) -> Callable[[Any], bytes]:
+    """cloudpickle.dumps, but tracebacks of what it sends name the file: cloudpickle says "<dynamic-code>"."""
+
+    class Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
+        def reducer_override(self, value: Any) -> Any:
+            reduce = self.dispatch_table.get(types.CodeType) if isinstance(value, types.CodeType) else None
+            if reduce is None:
+                return super().reducer_override(value)
+            return _code_in_file, (value.co_filename, *reduce(value))
+
+    def dumps(value: Any) -> bytes:
+        file = io.BytesIO()
+        Pickler(file).dump(value)
+        return file.getvalue()
+
+    return dumps
+
+
 def dump_call(function: Callable[..., Any], arguments: Tuple[Any, ...]) -> Call:
     """Raises TypeError where the function cannot be sent."""
     try:
         import cloudpickle
 
-        dumps, has_cloudpickle = cloudpickle.dumps, True
+        dumps, has_cloudpickle = _dumps_with_files(cloudpickle), True
     except ImportError:
         dumps, has_cloudpickle = pickle.dumps, False
     try:
