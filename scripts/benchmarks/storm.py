@@ -121,9 +121,12 @@ class Storm:
                    *PROGRAMS[language], str(folder), str(steps)]
         self.nodes = [Node(number, command, variables, folder) for number in range(nodes)]
 
-    def wait(self, what, is_so):
-        deadline = time.monotonic() + PATIENCE_S
+    def wait(self, what, is_so, goes_on=lambda: None):
+        """Waits for PATIENCE_S since goes_on() has changed last."""
+        last, deadline = goes_on(), time.monotonic() + PATIENCE_S
         while not (found := is_so()):
+            if (now := goes_on()) != last:
+                last, deadline = now, time.monotonic() + PATIENCE_S
             ended = [node for node in self.nodes if node.agent.poll() not in (None, -signal.SIGKILL)]
             if ended and not self.is_over():
                 raise RuntimeError(f"a node has ended before {what}, see {ended[0].err}")

@@ -166,7 +166,7 @@ class Pairs(Storm):
 
     def finish(self):
         """Returns what was wrong with the end of the job; None: nothing."""
-        self.wait("the end of the training", self.is_over)
+        self.wait("the end of the training", self.is_over, goes_on=lambda: len(self.told.read()))
         codes = [node.agent.wait(60) for node in self.nodes]
         self.eye.close()
         if codes != [0] * len(codes):
