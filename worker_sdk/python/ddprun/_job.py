@@ -62,7 +62,8 @@ def _check_names(options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            raise TypeError(f"ddprun has no option {name!r}" + (f": did you mean {near[0]!r}?" if near else ""))
+            raise TypeError(f"ddprun has no option {name!r}: " + (f"did you mean {near[0]!r}?" if near else
+                            "if it is an argument of the function, pass it by position"))
 
 
 def _words(options: Mapping[str, Any]) -> List[str]:
