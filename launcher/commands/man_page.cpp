@@ -267,12 +267,11 @@ std::string command_line_page() {
     group = &option.group;
     page += entry(option);
   }
-  page += "\n## Commands\n\n";
+  page += "\n## Commands\n\n`ddprun COMMAND --help` shows a command's options.\n\n";
   for (const Subcommand& command : subcommands()) {
     if (command.help.empty()) continue;
     page += fmt::format("- `ddprun {}`<br>\n", command.name);
-    page += wrapped(
-        fmt::format("{}. `ddprun {} --help` shows its options.", command.help, command.name));
+    page += wrapped(fmt::format("{}.", command.help));
   }
   return page;
 }
