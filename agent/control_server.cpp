@@ -196,7 +196,7 @@ asio::awaitable<HttpReply> answer_log(Agent& agent, HttpRequest request) {
   const auto bytes = parse_number<std::size_t>(request.parameter("bytes")).value_or(kLogTailBytes);
   const bool err = stream == "err";
   if (!agent.output_of(*rank, err))
-    co_return sentence(404, "rank " + std::to_string(*rank) + " is not on this node");
+    co_return sentence(404, "no worker of this node has rank " + std::to_string(*rank));
   const auto log =
       std::make_shared<LogFollower>(agent, *rank, err, std::min(bytes, kLogTailBytesMax));
   if (request.parameter("follow") == "1")

@@ -180,7 +180,7 @@ std::string StatusServer::where_to_read(const HttpRequest& request) {
         return fmt::format("rank {0} runs on {1}: `ddprun logs {0}` shows its output there", rank,
                            node.host);
   }
-  return "rank " + rank + " is not on this node";
+  return "no worker has rank " + rank;
 }
 
 HttpReply StatusServer::tell_status(const HttpRequest& request) {

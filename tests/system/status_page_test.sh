@@ -41,7 +41,7 @@ answers 'rank 1 complains'
 if "$DDPRUN" status nobody >"$scratch/answer" 2>&1; then fail "a job that is not there was found"; fi
 answers "no running job begins with 'nobody'; running: .*'job-7' \(process $pid\)"
 if "$DDPRUN" logs job-7 9 >"$scratch/answer" 2>&1; then fail "a rank that is not there has a log"; fi
-answers 'rank 9 is not on this node'
+answers 'no worker of this node has rank 9'
 [ "$(stat -c %a "$TMPDIR/ddprun-$(id -u)")" = 700 ] || fail "the folder of jobs is not private"
 
 # --- HTTP ---

@@ -69,7 +69,7 @@ TEST_CASE_METHOD(PageFixture, "who asks for the output of another node's rank he
                          {.host = "h2", .first_rank = 2, .workers = 2}};
   serve();
   CHECK_THAT(got("/log?rank=2&stream=err"), contains("rank 2 runs on h2: `ddprun logs 2`"));
-  CHECK_THAT(got("/log?rank=4&stream=err"), contains("rank 4 is not on this node"));
+  CHECK_THAT(got("/log?rank=4&stream=err"), contains("no worker has rank 4"));
 }
 
 TEST_CASE_METHOD(PageFixture, "a site that lets its name mean our address is turned away") {
