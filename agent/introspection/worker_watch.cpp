@@ -62,7 +62,8 @@ std::optional<RankProgress> WorkerWatch::take(const WorkerLook& look, TimePoint 
     seen.idle = seen.busy = false;
   }
   if (look.deep) note_cpu(look, now, seen);
-  seen_ = now;
+  // A light look cannot see that a collective is done, only a step.
+  if (look.deep || seen.step >= 0) seen_ = now;
   seen.look_ms = look_time(seen).count();
   if (seen == told_ && told_anything_) return std::nullopt;
   date(seen, now);

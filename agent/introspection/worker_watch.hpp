@@ -90,7 +90,7 @@ class WorkerWatch {
   RankProgress told_;
   bool told_anything_ = false;
   std::optional<TimePoint> since_;  // since when the told progress is true
-  TimePoint seen_;                  // the last look that saw it
+  TimePoint seen_;                  // the last look that saw it, and would have seen another
   TimePoint first_at_;              // the round's first step
 
   struct CpuUse {

@@ -44,6 +44,20 @@ TEST_CASE_METHOD(WorkerFixture, "only changes are reported") {
   CHECK(second->paused_ms == 1000);  // between the two looks that have seen the same
 }
 
+TEST_CASE_METHOD(WorkerFixture, "light looks make a pause between collectives no longer") {
+  const auto light_looks = [this](std::optional<std::int64_t> step) {
+    for (int second = 0; second < 14; ++second) {
+      now += 1s;
+      watch.take({.step = step}, now);
+    }
+  };
+  at(1, 1);
+  light_looks({});
+  CHECK(at(2, 2)->paused_ms == 0);  // it may have been there since the first light look
+  light_looks(7);
+  CHECK(looks({.step = 8})->paused_ms == 13'000);  // steps are seen by light looks, too
+}
+
 TEST_CASE_METHOD(WorkerFixture, "what a worker that stays has done before is no progress") {
   const auto at_step = [&](std::int64_t step, std::int64_t completed) {
     return looks({.groups = std::vector{GroupProgress{"0", 9, completed}}, .step = step});
