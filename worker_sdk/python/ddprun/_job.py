@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import difflib
 import json
@@ -32,6 +33,7 @@ STOP_SECONDS = 30.0  # ddprun itself has this long beside that
 PUMP_SECONDS = 10.0  # for output that workers wrote before they ended
 RESULTS_SECONDS = 600.0  # for results that are still read when all workers have ended well
 ERRORS_SECONDS = 10.0  # for errors that are still read when the job has failed
+PIECE_BYTES = 1 << 16  # the most that is read of output at a time
 HELP_SECONDS = 30.0  # for ddprun --help, which takes milliseconds where a disk does not hang
 USAGE_CODE = 2  # ddprun's exit code for a command line that is not valid
 OF_SEVERAL_NODES = ("nnodes", "hostfile", "node_rank", "master_addr", "master_port", "rdzv_backend", "rdzv_endpoint")
@@ -298,11 +300,13 @@ def _abandon(process: subprocess.Popen[bytes], answers: Answers) -> None:
 
 
 def _pump(pipe: IO[bytes], stream: Optional[IO[str]]) -> None:
-    """Reads to the end, also where nobody takes what is written: a worker would wait for ever."""
+    """Reads to the end, also where nobody takes what is written: a worker would wait for ever. What has come shows at
+    once: a progress bar ends no line."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
     with pipe:
-        for line in pipe:
+        for piece in iter(lambda: os.read(pipe.fileno(), PIECE_BYTES), b""):
+            text = decoder.decode(piece)
             with contextlib.suppress(OSError, ValueError, AttributeError):
-                text = line.decode(errors="replace")
                 encoding = getattr(stream, "encoding", None) or "utf-8"
                 stream.write(text.encode(encoding, "replace").decode(encoding))  # type: ignore[union-attr]
                 stream.flush()  # type: ignore[union-attr]
