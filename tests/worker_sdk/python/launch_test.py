@@ -344,21 +344,6 @@ class LaunchTest(unittest.TestCase):
         for file in self.folder.glob("runs_*"):
             file.unlink()
 
-    def test_it_runs_in_a_cell_of_a_notebook(self):
-        import nbclient
-        import nbformat
-
-        cells = ["import os, ddprun",
-                 "def f(x):\n    print('in a cell')\n    return x + int(os.environ['RANK'])",
-                 "ddprun.launch(f, 5, nproc_per_node=2)"]
-        notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
-        self.enterContext(mock.patch.dict(os.environ, {"PYTHONPATH": str(MODULE), "IPYTHONDIR": str(self.folder)}))
-        nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-        outputs = notebook.cells[2].outputs
-        printed = "".join(out.text for out in outputs if out.output_type == "stream" and out.name == "stdout")
-        self.assertEqual(printed.count("in a cell\n"), 2)
-        self.assertEqual([out.data["text/plain"] for out in outputs if out.output_type == "execute_result"], ["[5, 6]"])
-
     def test_it_runs_in_a_test_of_pytest(self):
         test = self.folder / "test_it.py"
         test.write_text(textwrap.dedent("""\

@@ -55,6 +55,7 @@ _LATER = {
     "Batches": "ddprun._batches",
     "ElasticRun": "ddprun._elastic",
     "World": "ddprun._world",
+    "load_ipython_extension": "ddprun._notebook",
     **{name: "ddprun._job" for name in ("Job", "LaunchError", "launch", "start")},
 }
 

@@ -260,6 +260,8 @@ class Job:
     def _results(self, code: int) -> List[Any]:
         if code == USAGE_CODE and not self._answers.heard():  # else a worker has ended with it
             raise ValueError("ddprun has refused its options: its message says why")
+        if code == 0 and not self._answers.heard():
+            return []  # no worker was to start, as with --dry-run
         if code == 0:
             results, missing = self._answers.results()
             if not missing:
