@@ -66,7 +66,8 @@ def version():
 def description():
     """README.md as an index of packages can show it. Pages and pictures of the clone have no address there, so of a link
     to them only its words stay."""
-    text = re.sub(r"^(!\[.*\n\n|<!--.*-->\n)", "", (PROJECT / "README.md").read_text(), flags=re.MULTILINE)
+    text = (PROJECT / "README.md").read_text()
+    text = re.sub(r"^(<picture>\n(  .*\n)*</picture>\n\n|<!--.*-->\n)", "", text, flags=re.MULTILINE)
     return re.sub(r"\[([^]]*)\]\((?!https?://)[^)]*\)", r"\1", text)
 
 

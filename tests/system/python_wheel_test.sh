@@ -32,6 +32,7 @@ says out "[\"cloudpickle; extra == 'notebook'\"]"
 says out "Nothing is published yet"
 says_not out "](docs/"
 says_not out "<!--"
+says_not out "<picture>"
 
 # All names lead to it, also with a PATH that does not, and a link called torchrun is as good.
 mkdir "$scratch/links"
