@@ -196,9 +196,10 @@ Result<Setting> effective(const Option& option, Setting setting) {
   if (choices.empty() || !setting.given || std::ranges::count(choices, setting.text) > 0)
     return setting;
   const std::string meant{closest_word(setting.text, choices)};
-  return invalid(fmt::format("{} '{}': expected one of {}", setting.source, setting.text,
-                             fmt::join(choices, ", ")) +
-                 (meant.empty() ? "" : "; did you mean " + meant + "?"));
+  const std::string advice =
+      meant.empty() ? std::string{option.other} : "did you mean " + meant + "?";
+  return invalid(fmt::format("{} '{}': expected one of {}{}{}", setting.source, setting.text,
+                             fmt::join(choices, ", "), advice.empty() ? "" : "; ", advice));
 }
 
 }  // namespace

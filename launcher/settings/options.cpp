@@ -21,7 +21,7 @@ constexpr Option kOptions[] = {
     {.name = "use-env", .group = kProgram, .help = "with `ddprun launch`: do not pass --local-rank to the script", .from_environment = false},
 
     {.name = "rdzv-id", .value = "ID", .fallback = "none", .group = kNodes, .help = "name of the job (TORCHELASTIC_RUN_ID); \"\": a new random one"},
-    {.name = "rdzv-backend", .value = "NAME", .fallback = "static", .group = kNodes, .help = "static: ranks by --node-rank; c10d: in the order in which nodes join; etcd: the same, and an etcd elects the coordinator", .choices = "static c10d etcd etcd-v2"},
+    {.name = "rdzv-backend", .value = "NAME", .fallback = "static", .group = kNodes, .help = "static: ranks by --node-rank; c10d: in the order in which nodes join; etcd: the same, and an etcd elects the coordinator", .choices = "static c10d etcd etcd-v2", .other = "another one is a plug-in in Python, which ddprun does not run: use c10d, which needs no service"},
     {.name = "rdzv-endpoint", .value = "HOST[:PORT],...", .group = kNodes, .help = "where nodes meet; port 0: any free one; with several, the first starts the job, and the others are fallbacks; etcd: its members", .day_one = true},
     {.name = "rdzv-conf", .value = "K=V,...", .group = kNodes, .help = "times: join_timeout, last_call_timeout, ..."},
     {.name = "node-rank", .value = "N", .fallback = "0", .group = kNodes, .help = "this node's rank (static)"},
@@ -84,8 +84,8 @@ constexpr Option kOptions[] = {
 
     {.name = "monitor-interval", .value = "SECONDS", .fallback = "0.1", .group = kIgnored, .help = "ddprun notices the end of a worker at once"},
     {.name = "start-method", .value = "NAME", .fallback = "spawn", .group = kIgnored, .help = "workers are always separate programs", .choices = "spawn fork forkserver"},
-    {.name = "event-log-handler", .value = "NAME", .fallback = "null", .group = kIgnored, .help = "LOGLEVEL=INFO shows events", .choices = "null console dynamic_rendezvous"},
-    {.name = "logs-specs", .value = "NAME", .fallback = "default", .group = kIgnored, .help = "a Python plug-in"},
+    {.name = "event-log-handler", .value = "NAME", .fallback = "null", .group = kIgnored, .help = "LOGLEVEL=INFO shows events, --event-log FILE writes them", .choices = "null console dynamic_rendezvous", .other = "another one is a handler in Python, which ddprun does not run: use --event-log FILE"},
+    {.name = "logs-specs", .value = "NAME", .fallback = "default", .group = kIgnored, .help = "a plug-in in Python, which ddprun does not run: use --log-dir, --redirects, --tee"},
 
     {.name = "dry-run", .group = kHelp, .help = "print each worker's environment and command, and start nothing", .from_environment = false, .own = true, .day_one = true},
     {.name = "completion", .value = "SHELL", .group = kHelp, .help = "print the completion script for a shell", .choices = "bash zsh fish tcsh", .from_environment = false, .own = true},

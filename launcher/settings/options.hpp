@@ -35,6 +35,7 @@ struct Option {
   OptionGroup group = OptionGroup::kSize;
   std::string_view help;
   std::string_view choices = {};  // "a b c": nothing else is accepted; "": anything is
+  std::string_view other = {};    // refuses another value, and says what to do; "": a mistake
   std::string_view also = {};     // another variable that sets it, after its PET_ variable
   bool from_environment = true;   // false: no variable sets it
   bool own = false;               // true: torchrun does not have it

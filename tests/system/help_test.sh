@@ -110,7 +110,7 @@ nothing_left
 run 0 --standalone --monitor-interval 1 --rdzv-id x --logs-specs mine --no-python true
 says err "--monitor-interval has no effect"
 says err "--rdzv-id has no effect: with --standalone"
-says err "--logs-specs has no effect"
+says err "--logs-specs has no effect: a plug-in in Python, which ddprun does not run: use --log-dir"
 run 0 --rdzv-backend c10d --rdzv-endpoint localhost:29400 --rdzv-conf "'is_host=false,use_libuv=1'" \
   --no-python true
 says err "--rdzv-endpoint has no effect: a job of one node takes a free port"
