@@ -1,17 +1,28 @@
-"""The worker of scripts/screenshot: it says that it trains, fails once, and has one slow rank."""
+"""The worker of scripts/screenshot: it fails once, and then one rank hangs before a collective of the others."""
 
 import math
-import os
 import sys
 import time
 
 import ddprun
+import torch
+import torch.distributed as dist
 
-rank, attempt = int(os.environ["RANK"]), ddprun.restart_count()
-for step in range(400 * attempt, 100_000):
+FAILS_AT, HANGS_AT = 100, 400
+
+
+def load_batch(step):
+    time.sleep(600 if (rank, step) == (1, HANGS_AT) else 0.1)
+
+
+dist.init_process_group("gloo")
+rank, attempt = dist.get_rank(), ddprun.restart_count()
+gradient = torch.zeros(10)
+for step in range(FAILS_AT * attempt, 100_000):
+    load_batch(step)
+    dist.all_reduce(gradient)
     noise = math.sin(step * 12.9898 + rank) * 0.05
-    ddprun.heartbeat(step, loss=0.3 + 2.2 * math.exp(-step / 300) * (1 + noise), samples=32)
+    ddprun.heartbeat(step, loss=0.3 + 2.2 * math.exp(-step / 100) * (1 + noise), samples=32)
     print(f"step {step}: all is well on rank {rank}", file=sys.stderr, flush=True)
-    time.sleep(0.015 if rank == 5 else 0.01)
-    if attempt == 0 and rank == 3 and step == 400:
+    if (rank, step, attempt) == (2, FAILS_AT, 0):
         sys.exit("CUDA error: an illegal memory access was encountered")
