@@ -148,8 +148,7 @@ std::string dump_json(const JobDump& dump, const std::string& job) {
   Json out = head_json(dump, job);
   if (dump.hang) out["hang"] = report_json::of_hang(*dump.hang);
   for (const DumpWait& wait : dump.waits) out["waits"].push_back(wait_json(wait));
-  for (const StackGroup& group : dump.stacks)
-    out["stacks"].push_back(report_json::of_stack(group.ranks, group.doing, group.stack));
+  if (!dump.stacks.empty()) out["stacks"] = report_json::of_stacks(dump.stacks);
   if (dump.stacks_left_out > 0) out["stacks_left_out"] = dump.stacks_left_out;
   for (const DumpUnheard& each : dump.unheard) out["unheard"].push_back(unheard_json(each));
   return json_text(out, JsonStyle::kIndented) + "\n";

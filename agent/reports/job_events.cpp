@@ -47,12 +47,15 @@ Event of_verdict(const Cause& cause) {
 }
 
 Event of_hang(const HangFound& found) {
-  return {"hang",
-          {{"round", found.round},
-           {"sentence", found.report.sentence},
-           {"missing_ranks", found.report.missing_ranks},
-           {"waiting_ranks", found.report.waiting_ranks},
-           {"silent_ms", found.report.silent_ms}}};
+  Event event{"hang",
+              {{"round", found.round},
+               {"sentence", found.report.sentence},
+               {"missing_ranks", found.report.missing_ranks},
+               {"waiting_ranks", found.report.waiting_ranks},
+               {"silent_ms", found.report.silent_ms}}};
+  if (!found.report.stacks.empty())
+    event.fields["stacks"] = report_json::of_stacks(found.report.stacks);
+  return event;
 }
 
 Event of_stop(const StopRound& stop) {

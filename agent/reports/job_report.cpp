@@ -52,10 +52,7 @@ Json past_json(const PastHang& past) {
 }
 
 Json stacks_of(const JobReport& report) {
-  Json stacks = Json::array();
-  if (report.hang)
-    for (const StackGroup& group : report.hang->stacks)
-      stacks.push_back(report_json::of_stack(group.ranks, group.doing, group.stack));
+  Json stacks = report.hang ? report_json::of_stacks(report.hang->stacks) : Json::array();
   if (report.verdict && !report.verdict->cause.stack.empty())
     stacks.push_back(
         report_json::of_stack(report.verdict->cause.ranks, "", report.verdict->cause.stack));

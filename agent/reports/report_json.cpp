@@ -1,7 +1,5 @@
 #include "agent/reports/report_json.hpp"
 
-#include <vector>
-
 #include "base/numbers.hpp"
 #include "rendezvous/verdict/crash.hpp"
 
@@ -35,6 +33,13 @@ Json of_stack(const std::string& ranks, const std::string& doing, const std::str
   out["ranks"] = ranks_in(ranks);
   put(out, "doing", doing);
   out["frames"] = frames_of(stack);
+  return out;
+}
+
+Json of_stacks(const std::vector<StackGroup>& groups) {
+  Json out = Json::array();
+  for (const StackGroup& group : groups)
+    out.push_back(of_stack(group.ranks, group.doing, group.stack));
   return out;
 }
 

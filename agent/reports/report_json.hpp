@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/verdict.hpp"
@@ -20,6 +21,9 @@ void put_ranks(Json& out, const char* name, const std::string& list);
 
 /// What workers do, with the frames of their stack as StackGroup has them.
 Json of_stack(const std::string& ranks, const std::string& doing, const std::string& stack);
+
+/// What each group of workers does: a list of these.
+Json of_stacks(const std::vector<StackGroup>& groups);
 
 /// What was raised, and where.
 Json of_exception(const Fault& fault);

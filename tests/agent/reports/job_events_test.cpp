@@ -107,6 +107,10 @@ TEST_CASE_METHOD(EventFixture, "restarts, hangs and the end of the job are logge
   const json hang = order(HangFound{3, {.sentence = "rank 1 is missing", .missing_ranks = "1"}});
   CHECK(hang["kind"] == "hang");
   CHECK(hang["missing_ranks"] == "1");
+  CHECK_FALSE(hang.contains("stacks"));
+  const json seen = order(HangFound{3, {.stacks = {{.ranks = "1", .stack = "f\tt.py\t7"}}}});
+  CHECK(seen["stacks"][0]["ranks"] == json{1});
+  CHECK(seen["stacks"][0]["frames"][0]["line"] == 7);
   CHECK(order(HangOver{3, 9})["lasted_ms"] == 9);
   const json verdict = order(VerdictFound{{.cause = {.ranks = "1", .sentence = "rank 1 failed"}}});
   CHECK(verdict["kind"] == "verdict");
