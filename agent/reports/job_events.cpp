@@ -136,13 +136,14 @@ std::string line(std::int64_t time_unix_us, const std::string& node, const Event
 
 std::string JobEvents::begins(const LaunchSpec& spec, const RunFacts& run, std::int64_t pid,
                               std::int64_t time_unix_us) const {
-  return line(time_unix_us, node_,
-              {"agent_began",
-               {{"schema", kEventSchema},
-                {"job", run.run_id},
-                {"program", spec.title},
-                {"workers", spec.workers},
-                {"pid", pid}}});
+  Event event{"agent_began",
+              {{"schema", kEventSchema},
+               {"job", run.run_id},
+               {"program", spec.title},
+               {"workers", spec.workers},
+               {"pid", pid}}};
+  if (!run.command.empty()) event.fields["command"] = run.command;
+  return line(time_unix_us, node_, event);
 }
 
 std::string JobEvents::of(const AgentEvent& event, std::int64_t time_unix_us) {

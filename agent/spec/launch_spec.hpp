@@ -151,6 +151,7 @@ struct LaunchSpec {
 struct RunFacts {
   std::string run_id;             // the meeting's, or a fresh one
   std::string host;               // this node's name in messages
+  std::string command;            // its command line, without secrets; "": nobody knows it
   Endpoint coordinator;           // where this node's agent reaches it
   bool coordinator_here = false;  // it runs in this process
 };

@@ -1,7 +1,5 @@
 #include "launcher/run/own_coordinator.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
@@ -10,11 +8,9 @@
 #include "base/clock.hpp"
 #include "base/endpoint.hpp"
 #include "base/log.hpp"
-#include "base/process/process_facts.hpp"
-#include "launcher/record/hidden_secrets.hpp"
 #include "launcher/run/open_etcd_election.hpp"
 #include "launcher/run/open_status_page.hpp"
-#include "launcher/settings/words.hpp"
+#include "launcher/run/own_command_line.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
@@ -29,14 +25,6 @@ void say_where(const LaunchSpec& spec, const RunFacts& run) {
   else
     log::info("coordinator: {} port {}, {}", coordinator.host, coordinator.port,
               run.coordinator_here ? "on this node" : "on another node");
-}
-
-/// This process's command line as its user would type it again.
-std::string command_line() {
-  std::vector<std::string> words = without_secrets(read_command_line(getpid()));
-  if (words.empty()) return "";
-  words.front() = words.front().substr(words.front().rfind('/') + 1);
-  return shell_words(words);
 }
 
 }  // namespace
@@ -150,7 +138,7 @@ Result<std::string> OwnCoordinator::open_page() {
     return jobs;
   };
   page.log = log_;
-  page.command = command_line();
+  page.command = own_command_line();
   auto opened = open_status_page(home_, serving(), *spec_.status_address, spec_.secret.has_value(),
                                  std::move(page));
   if (!opened) return opened.error();

@@ -23,6 +23,7 @@
 #include "launcher/run/exit_code.hpp"
 #include "launcher/run/machine_facts.hpp"
 #include "launcher/run/node_checkup.hpp"
+#include "launcher/run/own_command_line.hpp"
 #include "launcher/run/own_coordinator.hpp"
 #include "launcher/run/report_writer.hpp"
 #include "launcher/run/run_folders.hpp"
@@ -90,6 +91,7 @@ class Run {
         !raised)
       return raised.error();
     node_.run.host = host_name();
+    node_.run.command = own_command_line();
     node_.run.run_id = spec_.meeting.run_id.empty() ? fresh_id() : spec_.meeting.run_id;
     // A folder of the user's may hang. Nothing is there yet that a signal would leave behind.
     await_folders(spec_, environment_);

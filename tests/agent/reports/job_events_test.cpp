@@ -40,6 +40,9 @@ TEST_CASE_METHOD(EventFixture, "the log of an agent begins with the schema and t
   CHECK(begin["program"] == "train.py");
   CHECK(begin["workers"] == 8);
   CHECK(begin["pid"] == 4711);
+  CHECK_FALSE(begin.contains("command"));
+  const json called = json::parse(events.begins(spec, {.command = "ddprun train.py"}, 4711, kNow));
+  CHECK(called["command"] == "ddprun train.py");
 }
 
 TEST_CASE_METHOD(EventFixture, "a round and its workers are logged from their start to their end") {
