@@ -36,6 +36,7 @@ for step in range(20):
         while attempt == 1:
             time.sleep(1)
 """
+HANGS_AT = WORKER[:WORKER.index("time.sleep(1)")].count("\n") + 1
 
 
 class Collector:
@@ -113,7 +114,8 @@ class OtlpTest(unittest.TestCase):
     def test_a_job_is_followed_to_its_end(self):
         with Collector() as collector:
             sender = start_sender(collector.address, "--next", "60", self.log)
-            done = run_job(self.log, "--max-restarts", "2", "--hang-timeout", "2", "--on-hang", "restart")
+            done = run_job(self.log, "--max-restarts", "2", "--hang-timeout", "2", "--on-hang", "restart",
+                           arguments=["--token", "hunter2"])
             said = sender.communicate(timeout=SECONDS)[1]
         self.assertEqual((done.returncode, sender.returncode), (0, 0), done.stderr + said)
         job = self.check_tree(collector.spans)
@@ -122,6 +124,7 @@ class OtlpTest(unittest.TestCase):
         self.assertNotEqual(job.status.code, ERROR)
         for name, value in {"job": "job7", "world_size": 2, "outcome": "finished", "restarts": 2}.items():
             self.assertEqual(facts(job)[name], value, name)
+        self.assertRegex(facts(job)["command"], r"(?s)--max-restarts 2 .* --token '?\*\*\*'?$")
 
         events = [json.loads(line) for line in Path(self.log).read_text().splitlines()]
         began = [event["time"] for event in events if event["kind"] == "round_started"]
@@ -142,6 +145,8 @@ class OtlpTest(unittest.TestCase):
         self.assertEqual(hang.parent_span_id, rounds[1].span_id)
         self.assertEqual((hang.status.code, hang.status.message), (ERROR, facts(hang)["sentence"]))
         self.assertIn("rank 1", facts(hang)["sentence"])
+        self.assertIn(HANGS_AT, [frame.get("line") for stack in json.loads(facts(hang)["stacks"])
+                                 if stack["ranks"] == [1] for frame in stack["frames"]])
         self.assertGreater(hang.end_time_unix_nano - hang.start_time_unix_nano, 1_900_000_000)
 
     def test_a_log_is_sent_after_the_fact_and_a_failed_job_is_an_error(self):
