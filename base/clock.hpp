@@ -16,11 +16,22 @@ inline std::int64_t microseconds(TimePoint time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
 
+/// Returns the milliseconds since `begin`, with their fraction.
+inline double ms_since(TimePoint begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
 /// Returns the time of day, in milliseconds since 1970 (UTC), for what people and other machines
 /// read.
 inline std::int64_t unix_time_ms() {
   using namespace std::chrono;
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+/// Returns the time of day in microseconds, as clocks of several nodes are compared.
+inline std::int64_t unix_time_us() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
 }  // namespace ddprun

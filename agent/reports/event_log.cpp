@@ -3,22 +3,13 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <string>
 #include <utility>
 
 #include "agent/spec/template_text.hpp"
+#include "base/clock.hpp"
 
 namespace ddprun {
-
-namespace {
-
-std::int64_t unix_time_us() {
-  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count();
-}
-
-}  // namespace
 
 /// Nothing has begun yet, so a folder that hangs is waited for as long as a person wants: a signal
 /// ends that.

@@ -17,7 +17,6 @@
 #include "launcher/doctor/ask/links.hpp"
 #include "launcher/doctor/ask/progress_line.hpp"
 #include "launcher/doctor/ask/schedule.hpp"
-#include "launcher/doctor/bench/times.hpp"
 #include "launcher/doctor/check/checks.hpp"
 #include "launcher/doctor/read/addresses.hpp"
 #include "launcher/environments/slurm_step.hpp"

@@ -25,7 +25,6 @@
 #include "launcher/doctor/ask/peers.hpp"
 #include "launcher/doctor/ask/progress_line.hpp"
 #include "launcher/doctor/bench/measure_node.hpp"
-#include "launcher/doctor/bench/times.hpp"
 #include "launcher/doctor/check/checks.hpp"
 #include "launcher/doctor/read/addresses.hpp"
 #include "launcher/doctor/read/gather.hpp"

@@ -6,7 +6,6 @@
 #include "base/clock.hpp"
 #include "base/process/child_process.hpp"
 #include "launcher/doctor/ask/doctor_messages.hpp"
-#include "launcher/doctor/bench/times.hpp"
 
 namespace ddprun {
 

@@ -24,7 +24,6 @@
 #include "base/coroutines.hpp"
 #include "base/process/file_limit.hpp"
 #include "base/system/left_behind.hpp"
-#include "launcher/doctor/bench/times.hpp"
 #include "launcher/doctor/read/addresses.hpp"
 #include "launcher/doctor/read/name_probe.hpp"
 

@@ -25,7 +25,6 @@
 #include "base/machine/sysfs_files.hpp"
 #include "base/process/query_process.hpp"
 #include "launcher/doctor/bench/measurements.hpp"
-#include "launcher/doctor/bench/times.hpp"
 #include "launcher/doctor/bench/work.hpp"
 
 namespace ddprun {

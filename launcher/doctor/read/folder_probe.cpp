@@ -14,7 +14,6 @@
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/system/file_system.hpp"
-#include "launcher/doctor/bench/times.hpp"
 
 namespace ddprun {
 

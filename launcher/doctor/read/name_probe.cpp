@@ -16,7 +16,6 @@
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/text.hpp"
-#include "launcher/doctor/bench/times.hpp"
 
 namespace ddprun {
 
