@@ -7,7 +7,7 @@
 
 #include "base/log.hpp"
 #include "base/number_text.hpp"
-#include "launcher/run/report_file.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -21,6 +21,20 @@ std::string names_of(const std::vector<std::filesystem::path>& files) {
   std::string names;
   for (const auto& file : files) names += (names.empty() ? "" : ", ") + file.string();
   return names;
+}
+
+/// Writes the report to each of `files`, and returns why some of them cannot be written.
+std::vector<Error> try_to_write(const JobReport& report,
+                                const std::vector<std::filesystem::path>& files) {
+  std::vector<Error> errors;
+  const std::string text = to_json(report);
+  for (const auto& file : files)
+    if (const auto written = write_whole(file, text); !written) errors.push_back(written.error());
+  return errors;
+}
+
+void warn_of(const std::vector<Error>& errors) {
+  for (const Error& error : errors) log::warn("{}", error.message);
 }
 
 }  // namespace
@@ -39,7 +53,7 @@ void ReportWriter::add_file(std::filesystem::path file) {
 
 void ReportWriter::write(const JobReport& report) {
   if (files_.empty()) return;
-  const auto added = queue_.add([report, files = files_] { write_report(report, files); });
+  const auto added = queue_.add([report, files = files_] { warn_of(try_to_write(report, files)); });
   if (!added) log::warn("a report is not written: {}", added.error().message);
 }
 
@@ -48,13 +62,12 @@ void ReportWriter::write_last(const JobReport& report) {
   const auto files = std::exchange(files_, {});  // none is written behind it
   if (files.empty()) return;
   const auto errors = std::make_shared<std::vector<Error>>();
-  const auto added =
-      queue_.add([report, files, errors] { *errors = try_to_write_report(report, files); });
-  if (!added) return write_report(report, files);
+  const auto added = queue_.add([report, files, errors] { *errors = try_to_write(report, files); });
+  if (!added) return warn_of(try_to_write(report, files));
   if (!queue_.done_within(kReportTimeout))
     return log::warn("the report is not written: no answer within {} from {}: {}",
                      seconds_text(kReportTimeout), names_of(files), kIsItThere);
-  for (const Error& error : *errors) log::warn("{}", error.message);
+  warn_of(*errors);
 }
 
 }  // namespace ddprun
