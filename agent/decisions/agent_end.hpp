@@ -8,6 +8,7 @@
 
 #include "base/failure.hpp"
 #include "rendezvous/messages/end_messages.hpp"
+#include "rendezvous/messages/job_outcome.hpp"
 #include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun {
@@ -20,6 +21,23 @@ struct AgentEnd {
   int signal = 0;       // kStopSignal: the first one that came
   std::string message;  // kRefused, kCoordinatorLost, kNoCoordinator: it has never been there
 };
+
+/// How the job has ended, as far as this node's agent knows.
+inline JobOutcome outcome_of(const AgentEnd& end) {
+  switch (end.why) {
+    case AgentEnd::Why::kJobEnded:
+      return end.job.outcome;
+    case AgentEnd::Why::kStopSignal:
+      return JobOutcome::kStopped;
+    case AgentEnd::Why::kRefused:
+      return JobOutcome::kRefused;
+    case AgentEnd::Why::kCoordinatorLost:
+      return JobOutcome::kCoordinatorLost;
+    case AgentEnd::Why::kNoCoordinator:
+      return JobOutcome::kNoCoordinator;
+  }
+  return JobOutcome::kRunning;
+}
 
 /// A worker has ended, perhaps well, and its output has been read.
 struct WorkerExited {

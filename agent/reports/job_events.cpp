@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "agent/reports/report_json.hpp"
-#include "agent/spec/agent_outcome.hpp"
 #include "base/json/json_text.hpp"
 #include "base/match.hpp"
 #include "rendezvous/messages/report_fields.hpp"

@@ -2,7 +2,7 @@
 // that failed, or 128 + the signal that killed that worker or has stopped ddprun.
 #pragma once
 
-#include "agent/spec/agent_outcome.hpp"
+#include "agent/decisions/agent_end.hpp"
 #include "base/exit_code.hpp"
 #include "base/result.hpp"
 
