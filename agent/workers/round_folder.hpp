@@ -5,12 +5,24 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "agent/output/log_writer.hpp"
-#include "agent/workers/recorded_error.hpp"
 #include "agent/workers/worker_plan.hpp"
 
 namespace ddprun {
+
+/// The exception that a worker records before it ends, in the JSON format of
+/// torch.distributed.elastic.multiprocessing.errors
+/// (https://docs.pytorch.org/docs/stable/elastic/errors.html).
+struct RecordedError {
+  std::string message;    // "ValueError: no such batch"
+  std::string traceback;  // several lines, "" when there is none
+};
+
+/// Understands both forms: "message" as an object with extraInfo, and as plain text. nullopt for
+/// anything else: what a dying worker wrote may be incomplete. Pure.
+std::optional<RecordedError> parse_recorded_error(const std::string& text);
 
 /// A longer record is not read.
 inline constexpr std::size_t kErrorFileBytesMax = 1024 * 1024;

@@ -5,7 +5,7 @@
 
 #include "agent/reports/failure_texts.hpp"
 #include "agent/reports/report_text.hpp"
-#include "agent/workers/recorded_error.hpp"
+#include "agent/workers/round_folder.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/verdict/judge_end.hpp"
 #include "tests/fuzz/require.hpp"

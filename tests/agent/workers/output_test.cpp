@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "agent/workers/end_evidence.hpp"
-#include "agent/workers/recorded_error.hpp"
 #include "agent/workers/round_folder.hpp"
 #include "agent/workers/worker_plan.hpp"
 #include "tests/support/catch.hpp"
