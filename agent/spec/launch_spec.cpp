@@ -8,10 +8,10 @@ namespace ddprun {
 namespace {
 
 /// How it is decided who coordinates the job.
-LeadershipRules::Kind leadership_of(const LaunchSpec& spec) {
-  if (spec.terms.nodes_max == 1) return LeadershipRules::Kind::kAlone;
-  if (spec.meeting.etcd) return LeadershipRules::Kind::kEtcd;
-  return LeadershipRules::Kind::kElected;
+LeadershipKind leadership_of(const LaunchSpec& spec) {
+  if (spec.terms.nodes_max == 1) return LeadershipKind::kAlone;
+  if (spec.meeting.etcd) return LeadershipKind::kEtcd;
+  return LeadershipKind::kElected;
 }
 
 /// Whether the coordinator may be a `ddprun server`, which asks agents whether they are alive.

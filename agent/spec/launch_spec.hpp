@@ -14,8 +14,7 @@
 #include "agent/placement/placement.hpp"
 #include "base/endpoint.hpp"
 #include "rendezvous/etcd/etcd_place.hpp"
-#include "rendezvous/leadership/leadership_rules.hpp"
-#include "rendezvous/rounds/coordinator_rules.hpp"
+#include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/transport/secret.hpp"
 
 namespace ddprun {

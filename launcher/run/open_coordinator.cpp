@@ -84,7 +84,7 @@ Result<RunCoordinator> serve(const CoordinatorContext& context, const LaunchSpec
   CoordinatorRules rules = coordinator_rules(spec, run_id);
   if (spec.meeting.coordinator.host == "127.0.0.1" && listening.is_v6())
     rules.master_addr = listening.to_string();
-  if (!spec.meeting.places.empty()) rules.begins = LeadershipRules::Begins::kAsking;
+  if (!spec.meeting.places.empty()) rules.begins = Begins::kAsking;
   auto server = Server::listen(context.serving.get_executor(), std::move(rules), listening,
                                spec.meeting.coordinator.port);
   if (!server) return server.error();
@@ -146,7 +146,7 @@ std::unique_ptr<Server> open_standby(const asio::any_io_executor& serving,
                                      const LaunchSpec& spec, const std::string& run_id,
                                      const StandbyPlace& place) {
   CoordinatorRules rules = coordinator_rules(spec, run_id);
-  rules.begins = LeadershipRules::Begins::kStandingBy;
+  rules.begins = Begins::kStandingBy;
   rules.master_addr.clear();  // nodes reach the store where they reach the coordinator
   auto server = Server::listen(serving, rules, place.address, place.port);
   if (!server) server = Server::listen(serving, rules, place.address, 0);

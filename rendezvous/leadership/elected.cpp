@@ -11,14 +11,14 @@ namespace ddprun {
 
 namespace {
 
-std::vector<std::string> other_places(const LeadershipRules& rules) {
+std::vector<std::string> other_places(const CoordinatorRules& rules) {
   if (rules.places.empty()) return {};
   return {rules.places.begin() + 1, rules.places.end()};
 }
 
 /// Where somebody may take himself for the leader: those of before are there, and at the job's
 /// endpoint, and its places, one may have been started again.
-std::vector<std::string> endpoints_to_tell(const Term& term, const LeadershipRules& rules) {
+std::vector<std::string> endpoints_to_tell(const Term& term, const CoordinatorRules& rules) {
   std::set<std::string> endpoints{rules.places.begin(), rules.places.end()};
   endpoints.insert(rules.endpoint);
   term.voters.for_each([&](const Voter& voter) { endpoints.insert(voter.state.leader); });
@@ -36,13 +36,12 @@ bool may_follow(const Term& term, const VoterState& voter) {
 
 }  // namespace
 
-Elected::Elected(const LeadershipRules& rules)
+Elected::Elected(const CoordinatorRules& rules)
     : rules_{rules},
-      term_{rules.heartbeat_timeout},
-      start_{rules.begins == LeadershipRules::Begins::kAsking, other_places(rules),
-             rules.heartbeat_timeout} {
+      term_{rules.terms.heartbeat_timeout},
+      start_{rules.begins == Begins::kAsking, other_places(rules), rules.terms.heartbeat_timeout} {
   term_.endpoint = rules_.endpoint;
-  term_.leads = rules_.begins == LeadershipRules::Begins::kLeading;
+  term_.leads = rules_.begins == Begins::kLeading;
   term_.epoch = term_.leads ? 1 : 0;
 }
 
@@ -220,7 +219,7 @@ void Elected::step_down(const HigherEpoch& by) {
   const std::int64_t known = term_.leads ? term_.epoch : ballot_.highest();
   if (by.epoch <= known) return;
   start_.give_up();
-  term_ = Term{rules_.heartbeat_timeout};
+  term_ = Term{rules_.terms.heartbeat_timeout};
   term_.endpoint = rules_.endpoint;
   ballot_.recount();
   actions_.push_back(StepDown{{by.epoch, by.coordinator}});
@@ -324,7 +323,8 @@ void Elected::call_witness(TimePoint now) {
 bool Elected::may(Permission permission, TimePoint now) {
   const VoterTable& voters = term_.voters;
   const bool begins = permission == Permission::kBeginRound;
-  if (begins && term_.former.may_come(voters, term_.quorum(), rules_.nodes_max, now)) return false;
+  if (begins && term_.former.may_come(voters, term_.quorum(), rules_.terms.nodes_max, now))
+    return false;
   if (permission == Permission::kFinishRound && !term_.voters.all_connected()) return false;
   const bool holds = term_.lease.looks(now, voters.size(), [&] {
     return has_quorum(term_, now) && (!begins || term_.former.is_over(voters, term_.quorum(), now));

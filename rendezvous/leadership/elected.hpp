@@ -21,7 +21,7 @@ inline constexpr std::chrono::milliseconds kAnnouncePause{1'000};
 
 class Elected final : public Leadership {
  public:
-  explicit Elected(const LeadershipRules& rules);
+  explicit Elected(const CoordinatorRules& rules);
 
   LeadershipActions step(const LeadershipEvent& event, TimePoint now) override;
   std::optional<TimePoint> next_tick() const override;
@@ -55,7 +55,7 @@ class Elected final : public Leadership {
   void step_done(const RoundView& view, TimePoint now);
   void call_witness(TimePoint now);
 
-  LeadershipRules rules_;
+  CoordinatorRules rules_;
   Term term_;
   Ballot ballot_;  // outlives a term: no epoch is requested twice
   FirstPlaceStart start_;

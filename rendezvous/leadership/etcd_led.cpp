@@ -15,7 +15,8 @@ constexpr std::size_t kWitnessesMin = 3;
 
 }  // namespace
 
-EtcdLed::EtcdLed(const LeadershipRules& rules) : rules_{rules}, term_{rules.heartbeat_timeout} {}
+EtcdLed::EtcdLed(const CoordinatorRules& rules)
+    : rules_{rules}, term_{rules.terms.heartbeat_timeout} {}
 
 LeadershipActions EtcdLed::step(const LeadershipEvent& event, TimePoint now) {
   now_ = now;
@@ -109,7 +110,7 @@ void EtcdLed::elected(const ElectedByEtcd& event, TimePoint now) {
   term_.former = {event.members_epoch, {event.members.begin(), event.members.end()}, event.attempt};
   if (event.by_death)
     term_.old_leases_end =
-        std::max(term_.old_leases_end, now + kEtcdDeathWait.of(rules_.heartbeat_timeout));
+        std::max(term_.old_leases_end, now + kEtcdDeathWait.of(rules_.terms.heartbeat_timeout));
   actions_.push_back(TakeOver{{}, event.verdict});
   term_.nodes.for_each([&](Voter& node) {
     if (node.stance == Stance::kUndecided && may_follow(node)) admit(node);
@@ -118,7 +119,7 @@ void EtcdLed::elected(const ElectedByEtcd& event, TimePoint now) {
 
 void EtcdLed::step_down(const HigherEpoch& by) {
   if (by.epoch <= term_.epoch) return;
-  term_ = Term{rules_.heartbeat_timeout};
+  term_ = Term{rules_.terms.heartbeat_timeout};
   actions_.push_back(StepDown{{by.epoch, by.coordinator}});
 }
 
@@ -160,7 +161,7 @@ TimePoint EtcdLed::lease_ends() const {
   TimePoint all_follow;
   if (term_.round.voters > 0)
     all_follow = followed_until(term_.nodes, term_.round.version, term_.round.voters - term_.left,
-                                rules_.heartbeat_timeout);
+                                rules_.terms.heartbeat_timeout);
   return std::max(term_.held.alone, std::min(term_.held.members, all_follow));
 }
 

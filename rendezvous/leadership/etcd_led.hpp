@@ -17,7 +17,7 @@ namespace ddprun {
 
 class EtcdLed final : public Leadership {
  public:
-  explicit EtcdLed(const LeadershipRules& rules);
+  explicit EtcdLed(const CoordinatorRules& rules);
 
   LeadershipActions step(const LeadershipEvent& event, TimePoint now) override;
   std::optional<TimePoint> next_tick() const override;
@@ -70,7 +70,7 @@ class EtcdLed final : public Leadership {
   TimePoint lease_ends() const;
   bool former_members_are_gone(TimePoint now) const;
 
-  LeadershipRules rules_;
+  CoordinatorRules rules_;
   Term term_;
   Leader followed_;  // by the agent in this process
   RoundView view_;   // the last one that was reported

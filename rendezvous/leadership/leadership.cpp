@@ -37,15 +37,15 @@ LeadershipActions Leadership::step(const LeadershipEvent& event, TimePoint) {
 
 Beat Leadership::answer(TimePoint now) const { return {.clock_us = microseconds(now)}; }
 
-std::unique_ptr<Leadership> make_leadership(const LeadershipRules& rules) {
-  switch (rules.kind) {
-    case LeadershipRules::Kind::kAlone:
+std::unique_ptr<Leadership> make_leadership(const CoordinatorRules& rules) {
+  switch (rules.leadership) {
+    case LeadershipKind::kAlone:
       return std::make_unique<Leadership>();
-    case LeadershipRules::Kind::kElected:
+    case LeadershipKind::kElected:
       return std::make_unique<Elected>(rules);
-    case LeadershipRules::Kind::kEtcd:
+    case LeadershipKind::kEtcd:
       return std::make_unique<EtcdLed>(rules);
-    case LeadershipRules::Kind::kServer:
+    case LeadershipKind::kServer:
       return std::make_unique<ServerLed>(rules);
   }
   return nullptr;

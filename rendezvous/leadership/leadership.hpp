@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/leadership/extra_voter.hpp"
-#include "rendezvous/leadership/leadership_rules.hpp"
 #include "rendezvous/leadership/round_recovery.hpp"
 #include "rendezvous/leadership/voter_table.hpp"
 #include "rendezvous/messages/messages.hpp"
@@ -202,6 +202,6 @@ class Leadership {
 };
 
 /// Makes the leadership that the rules ask for.
-std::unique_ptr<Leadership> make_leadership(const LeadershipRules& rules);
+std::unique_ptr<Leadership> make_leadership(const CoordinatorRules& rules);
 
 }  // namespace ddprun

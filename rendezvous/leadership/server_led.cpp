@@ -4,9 +4,9 @@
 
 namespace ddprun {
 
-ServerLed::ServerLed(const LeadershipRules& rules)
-    : lease_ms_{kFollowerCounts.of(rules.heartbeat_timeout).count()},
-      recovery_{rules.since + kFollowerCounts.of(rules.heartbeat_timeout)} {}
+ServerLed::ServerLed(const CoordinatorRules& rules)
+    : lease_ms_{kFollowerCounts.of(rules.terms.heartbeat_timeout).count()},
+      recovery_{rules.server_since + kFollowerCounts.of(rules.terms.heartbeat_timeout)} {}
 
 LeadershipActions ServerLed::step(const LeadershipEvent& event, TimePoint now) {
   now_ = now;

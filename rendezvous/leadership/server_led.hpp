@@ -11,7 +11,7 @@ namespace ddprun {
 
 class ServerLed final : public Leadership {
  public:
-  explicit ServerLed(const LeadershipRules& rules);
+  explicit ServerLed(const CoordinatorRules& rules);
 
   LeadershipActions step(const LeadershipEvent& event, TimePoint now) override;
   std::optional<TimePoint> next_tick() const override;

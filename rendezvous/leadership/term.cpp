@@ -103,11 +103,11 @@ bool wants_witness(const Term& term, const std::vector<std::string>& places) {
   return term.leads || (term.quorum().exists() && !term.colocated.empty());
 }
 
-InviteWitness invitation(const Term& term, const LeadershipRules& rules, int round) {
+InviteWitness invitation(const Term& term, const CoordinatorRules& rules, int round) {
   const Voter* const own = term.leads ? nullptr : term.voters.find(term.colocated);
   return {rules.run_id, term.leads ? term.epoch : 0,
           std::max(round, term.quorum().proposed.version.round),
-          own != nullptr ? own->standby : term.endpoint, rules.join_timeout.count()};
+          own != nullptr ? own->standby : term.endpoint, rules.terms.join_timeout.count()};
 }
 
 bool choose_extra_voter(Term& term, const RoundView& round, TimePoint now,

@@ -78,7 +78,7 @@ bool is_deserted(const Term& term);
 /// has no other vote then.
 bool wants_witness(const Term& term, const std::vector<std::string>& places);
 /// The invitation of a witness to vote here. `round` is the last one that is known.
-InviteWitness invitation(const Term& term, const LeadershipRules& rules, int round);
+InviteWitness invitation(const Term& term, const CoordinatorRules& rules, int round);
 
 /// Lets a witness or a spare vote beside the nodes of the round that runs, or no longer. Returns
 /// whether others vote now.

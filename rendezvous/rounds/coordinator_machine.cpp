@@ -16,7 +16,7 @@ namespace ddprun {
 
 CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
     : rules_{std::move(rules)},
-      leadership_{make_leadership(leadership_of(rules_))},
+      leadership_{make_leadership(rules_)},
       members_{rules_, now},
       failures_{rules_, job_},
       history_{rules_.terms.nodes_max > 1 ? rules_.terms.node_policy : NodePolicy{}},

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/leadership/leadership.hpp"
 #include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
-#include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/failures.hpp"
 #include "rendezvous/rounds/job_ending.hpp"
 #include "rendezvous/rounds/job_state.hpp"

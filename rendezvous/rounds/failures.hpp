@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
-#include "rendezvous/rounds/coordinator_rules.hpp"
+#include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/node_history.hpp"
 #include "rendezvous/rounds/restart_budget.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/messages/membership_messages.hpp"
-#include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
 namespace ddprun {

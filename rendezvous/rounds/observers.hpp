@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
+#include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
-#include "rendezvous/rounds/coordinator_rules.hpp"
 #include "rendezvous/rounds/job_history.hpp"
 #include "rendezvous/watch/restart_clock.hpp"
 #include "rendezvous/watch/round_dump.hpp"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rendezvous/rounds/coordinator_rules.hpp"
+#include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
 namespace ddprun {

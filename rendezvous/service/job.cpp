@@ -134,7 +134,7 @@ asio::awaitable<void> Job::serve(std::shared_ptr<Channel> channel, Join join) {
 /// At a `ddprun server`, where any node may begin one: no node is left, and there is no round that
 /// one could come back to.
 bool Job::is_forgotten() const {
-  const bool is_hosted = rules().leadership == LeadershipRules::Kind::kServer;
+  const bool is_hosted = rules().leadership == LeadershipKind::kServer;
   return is_hosted && round_ == 0 && !had_rounds_ && !has_nodes();
 }
 

@@ -229,7 +229,7 @@ Result<std::shared_ptr<Job>> Server::begin_job(const Join& join, const asio::ip:
     jobs_.erase(run_id);
   };
   CoordinatorRules rules = rules_of(join);
-  rules.leadership = LeadershipRules::Kind::kServer;
+  rules.leadership = LeadershipKind::kServer;
   rules.server_since = started_;
   const auto executor = acceptor_.get_executor();
   const auto job = std::make_shared<Job>(executor, std::move(rules), ended, stores_);

@@ -8,7 +8,7 @@
 #include "agent/decisions/self_check.hpp"
 #include "base/match.hpp"
 #include "rendezvous/etcd/election_words.hpp"
-#include "rendezvous/leadership/leadership_rules.hpp"
+#include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/messages/job_terms.hpp"
 #include "tests/simulation/coordinator_shell.hpp"
 #include "tests/simulation/node.hpp"

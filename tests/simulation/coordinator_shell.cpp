@@ -186,7 +186,7 @@ void CoordinatorShell::hear_leaders(int life, const LeadersFound& found) {
 
 /// The next question comes within its pause, as long as there is one.
 bool CoordinatorShell::may_begin_job() const {
-  const bool asks = rules_.begins == LeadershipRules::Begins::kAsking && epoch() == 0;
+  const bool asks = rules_.begins == Begins::kAsking && epoch() == 0;
   if (gone_ || !asks) return false;
   return !asked_at_ || frozen_ || world_.time.now() <= *asked_at_ + 2 * kAskPause;
 }

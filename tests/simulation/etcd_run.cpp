@@ -14,8 +14,8 @@ JobPlan plan_for(World& world) {
   JobPlan plan = world.plan;
   plan.rounds.terms.nodes_max =
       world.random.number(std::max(plan.rounds.terms.nodes_min, 2), plan.nodes);
-  plan.rounds.leadership = LeadershipRules::Kind::kEtcd;
-  plan.rounds.begins = LeadershipRules::Begins::kStandingBy;
+  plan.rounds.leadership = LeadershipKind::kEtcd;
+  plan.rounds.begins = Begins::kStandingBy;
   plan.rounds.terms.join_timeout = world.random.time(30s, 90s);
   plan.group.rejoin = true;
   plan.stuck_percent = 0;
@@ -32,8 +32,7 @@ EtcdRun::EtcdRun(std::uint64_t seed, std::size_t trace_lines_max) : world_{seed,
     nodes_.deliver(link, to, parcel);
   });
   nodes_.start_again_if([this](const Node&) { return may_begin_anew(); });
-  for (int i = 0; i < world_.plan.nodes; ++i)
-    nodes_.add(LeadershipRules::Begins::kStandingBy).start();
+  for (int i = 0; i < world_.plan.nodes; ++i) nodes_.add(Begins::kStandingBy).start();
   pause_max_ = world_.random.time(500ms, 30s);
   calm_at_ = world_.time.now() + world_.random.time(20s, 300s);
   world_.time.after(world_.random.time(0ms, pause_max_), [this] { strike(); });
@@ -76,7 +75,7 @@ void EtcdRun::strike() {
   Node& node = nodes_.any();
   if (kind < 5 && nodes_.size() < Nodes::kMax && may_begin_anew()) {
     nodes_.note("a node starts");
-    nodes_.add(LeadershipRules::Begins::kStandingBy).start();
+    nodes_.add(Begins::kStandingBy).start();
   } else if (kind < 25) {
     hit_etcd();
   } else if (kind < 48) {

@@ -22,7 +22,7 @@ bool keeps_alive(const Parcel& parcel) {
 Nodes::Nodes(World& world, Watcher& watcher, SimulatedEtcd* etcd)
     : world_{world}, watcher_{watcher}, etcd_{etcd} {}
 
-Node& Nodes::add(LeadershipRules::Begins begins) {
+Node& Nodes::add(Begins begins) {
   const int host = static_cast<int>(nodes_.size());
   CoordinatorRules rules = world_.plan.rounds;
   rules.begins = begins;

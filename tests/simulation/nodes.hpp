@@ -21,7 +21,7 @@ class Nodes {
   /// Asks `may` before the process of a node that was killed is started again.
   void start_again_if(std::function<bool(const Node&)> may) { may_start_again_ = std::move(may); }
 
-  Node& add(LeadershipRules::Begins begins);
+  Node& add(Begins begins);
   /// Hands on what is for a node.
   void deliver(LinkId link, Side to, const Parcel& parcel);
 

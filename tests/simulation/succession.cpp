@@ -25,7 +25,7 @@ JobPlan plan_for(World& world) {
   plan.rounds.terms.nodes_min = world.random.number(1, plan.rounds.terms.nodes_max);
   const bool witnessed = world.random.chance(35);
   if (witnessed) have_witness(world, plan);
-  plan.rounds.leadership = LeadershipRules::Kind::kElected;
+  plan.rounds.leadership = LeadershipKind::kElected;
   plan.rounds.terms.join_timeout = world.random.time(30s, 90s);
   plan.rounds.endpoint = "host0:1";
   plan.group.rejoin = true;
@@ -61,7 +61,6 @@ SuccessionRun::SuccessionRun(std::uint64_t seed, std::size_t trace_lines_max)
 }
 
 void SuccessionRun::add_node() {
-  using Begins = LeadershipRules::Begins;
   const bool asks = !world_.plan.rounds.places.empty();
   const Begins first = asks ? Begins::kAsking : Begins::kLeading;
   Node& node = nodes_.add(nodes_.size() > 0 ? Begins::kStandingBy : first);

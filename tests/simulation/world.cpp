@@ -25,7 +25,7 @@ JobPlan draw_plan(Random& random) {
   plan.ignores_term_percent = random.chance(50) ? 0 : random.number(1, 30);
   plan.stuck_percent = random.chance(80) ? 0 : random.number(1, 30);
   if (random.chance(60) || plan.rounds.terms.nodes_max == 1)
-    plan.rounds.leadership = LeadershipRules::Kind::kServer;
+    plan.rounds.leadership = LeadershipKind::kServer;
   if (is_served(plan)) plan.stuck_percent = 0;  // no deadline holds against that
   if (random.chance(40)) {
     plan.rounds.terms.restarts.delay_min_ms = random.time(0ms, 3s).count();

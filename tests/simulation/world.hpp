@@ -50,7 +50,7 @@ struct JobPlan {
 
 /// Whether a `ddprun server` coordinates the job.
 inline bool is_served(const JobPlan& plan) {
-  return plan.rounds.leadership == LeadershipRules::Kind::kServer;
+  return plan.rounds.leadership == LeadershipKind::kServer;
 }
 
 JobPlan draw_plan(Random& random);

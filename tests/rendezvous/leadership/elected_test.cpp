@@ -13,7 +13,7 @@ class ElectedFixture {
   ElectedFixture() { step(GatheringBegun{}); }
   LeadershipActions step(const LeadershipEvent& event) { return leader_.step(event, kStart); }
 
-  Elected leader_{{.heartbeat_timeout = kTimeout, .endpoint = "a:1"}};
+  Elected leader_{{.terms = {.heartbeat_timeout = kTimeout}, .endpoint = "a:1"}};
 };
 
 TEST_CASE_METHOD(ElectedFixture, "who follows nobody is announced nowhere") {

@@ -50,7 +50,7 @@ class EtcdLedFixture {
   }
 
   std::vector<NodeId> members_;
-  EtcdLed led_{{.heartbeat_timeout = kTimeout, .endpoint = "b:29400"}};
+  EtcdLed led_{{.terms = {.heartbeat_timeout = kTimeout}, .endpoint = "b:29400"}};
 };
 
 TEST_CASE_METHOD(EtcdLedFixture,

@@ -154,9 +154,9 @@ TEST_CASE_METHOD(TermFixture, "a candidate wants a witness beside its own node a
 }
 
 TEST_CASE_METHOD(TermFixture, "a witness learns whether a leader invites it, and where that is") {
-  LeadershipRules rules;
+  CoordinatorRules rules;
   rules.run_id = "job";
-  rules.join_timeout = 60s;
+  rules.terms.join_timeout = 60s;
   term_.endpoint = "a:1";
   term_.voters.find("b")->standby = "b:9";
   term_.colocated = "b";

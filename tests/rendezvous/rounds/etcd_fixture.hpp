@@ -19,7 +19,7 @@ class EtcdFixture : protected RoundFixture {
 
   void job_of(int nodes_min, int nodes_max) {
     job({.terms = {.nodes_min = nodes_min, .nodes_max = nodes_max, .last_call_timeout = 0ms},
-         .leadership = LeadershipRules::Kind::kEtcd});
+         .leadership = LeadershipKind::kEtcd});
   }
   void is_elected(ElectedByEtcd how) {
     hears(how);

@@ -24,7 +24,7 @@ TEST_CASE_METHOD(EtcdFixture, "who is chosen needs a node of the members before 
 TEST_CASE_METHOD(EtcdFixture,
                  "what that node knows of attempts counts, though others have its place") {
   job({.terms = {.nodes_min = 1, .nodes_max = 1, .restarts_max = 2, .last_call_timeout = 0ms},
-       .leadership = LeadershipRules::Kind::kEtcd});
+       .leadership = LeadershipKind::kEtcd});
   is_elected({9, 5, {"a", "b"}});
   tells("c", newcomer("c"));
   Join member = of_members("a", 5);
@@ -41,7 +41,7 @@ TEST_CASE_METHOD(EtcdFixture,
 
 TEST_CASE_METHOD(EtcdFixture, "a member that was lost before its round began counts its attempt") {
   job({.terms = {.nodes_min = 1, .nodes_max = 2, .restarts_max = 2, .last_call_timeout = 0ms},
-       .leadership = LeadershipRules::Kind::kEtcd});
+       .leadership = LeadershipKind::kEtcd});
   is_elected({.epoch = 9, .members_epoch = 5, .members = {"a", "b"}, .attempt = 2});
   tells("a", of_members("a", 5));
   passes_by(200ms);

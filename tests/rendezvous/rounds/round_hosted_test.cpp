@@ -21,7 +21,7 @@ class HostedFixture : protected RoundFixture {
                    .restarts_max = 1,
                    .last_call_timeout = 0ms,
                    .heartbeat_timeout = kPatience},
-         .leadership = LeadershipRules::Kind::kServer,
+         .leadership = LeadershipKind::kServer,
          .server_since = now_ - ago});
   }
   Join agent(const NodeId& node) const {

@@ -11,19 +11,19 @@ class PlacesFixture : protected RoundFixture {
   PlacesFixture() {
     now_ += 1h;
     rules_ = {.terms = {.nodes_min = 1, .nodes_max = 3},
-              .leadership = LeadershipRules::Kind::kElected,
+              .leadership = LeadershipKind::kElected,
               .endpoint = "h0:1",
               .places = {"h0:1", "h1:1", "h2:1"}};
   }
   /// What listens at the first place.
   void is_first() {
     CoordinatorRules rules = rules_;
-    rules.begins = LeadershipRules::Begins::kAsking;
+    rules.begins = Begins::kAsking;
     job(rules);
   }
   void stands_by() {
     CoordinatorRules rules = rules_;
-    rules.begins = LeadershipRules::Begins::kStandingBy;
+    rules.begins = Begins::kStandingBy;
     job(rules);
   }
   Join newcomer(const NodeId& node) const {

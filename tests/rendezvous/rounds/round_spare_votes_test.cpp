@@ -134,8 +134,8 @@ class SpareElectsFixture : protected SuccessionFixture {
  protected:
   SpareElectsFixture() {
     job({.terms = {.nodes_min = 2, .nodes_max = 2, .restarts_max = 3},
-         .leadership = LeadershipRules::Kind::kElected,
-         .begins = LeadershipRules::Begins::kStandingBy});
+         .leadership = LeadershipKind::kElected,
+         .begins = Begins::kStandingBy});
   }
   /// It has found that the coordinator's process is gone.
   Join of_round(const NodeId& node, int rank, const std::string& dead_ranks = "") const {

@@ -265,8 +265,8 @@ TEST_CASE_METHOD(
     SuccessionFixture,
     "the successor of a second coordinator informs a node that returns in the first one's place") {
   job({.terms = {.nodes_min = 1, .nodes_max = 3},
-       .leadership = LeadershipRules::Kind::kElected,
-       .begins = LeadershipRules::Begins::kStandingBy,
+       .leadership = LeadershipKind::kElected,
+       .begins = Begins::kStandingBy,
        .endpoint = "first:1"});
   Join own = voter("a");
   own.voter.colocated = true;

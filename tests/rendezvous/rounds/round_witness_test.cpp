@@ -12,7 +12,7 @@ class WitnessedFixture : protected RoundFixture {
 
   CoordinatorRules rules_of_job() const {
     return {.terms = {.nodes_min = 1, .nodes_max = 2, .restarts_max = 3},
-            .leadership = LeadershipRules::Kind::kElected,
+            .leadership = LeadershipKind::kElected,
             .endpoint = "h0:1",
             .places = {"h0:1", "w:1"}};
   }
@@ -206,7 +206,7 @@ class SucceedingFixture : public WitnessedFixture {
   /// What stands by on the second node when the coordinator, which was on the first one, is lost.
   void stands_by() {
     CoordinatorRules rules = rules_of_job();
-    rules.begins = LeadershipRules::Begins::kStandingBy;
+    rules.begins = Begins::kStandingBy;
     job(rules);
   }
   VoterState voter(int rank) const {

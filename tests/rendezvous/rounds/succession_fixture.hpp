@@ -23,14 +23,14 @@ class SuccessionFixture : protected RoundFixture {
   /// What waits for the case that the coordinator of a job of three nodes is lost.
   void stands_by() {
     job({.terms = {.nodes_min = 1, .nodes_max = 3, .restarts_max = 3},
-         .leadership = LeadershipRules::Kind::kElected,
-         .begins = LeadershipRules::Begins::kStandingBy});
+         .leadership = LeadershipKind::kElected,
+         .begins = Begins::kStandingBy});
   }
   /// A coordinator with these nodes in its first round, which has settled.
   void coordinates(const std::vector<NodeId>& nodes) {
     const int count = static_cast<int>(nodes.size());
     job({.terms = {.nodes_min = 1, .nodes_max = count},
-         .leadership = LeadershipRules::Kind::kElected,
+         .leadership = LeadershipKind::kElected,
          .endpoint = "h0:1"});
     for (const NodeId& node : nodes) {
       Join join = join_of(node);

@@ -1,4 +1,4 @@
-#include "rendezvous/leadership/leadership_rules.hpp"
+#include "rendezvous/leadership/coordinator_rules.hpp"
 
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace ddprun {
 namespace {
 
-using Kind = LeadershipRules::Kind;
+using Kind = LeadershipKind;
 
 TEST_CASE("how a node stands by follows from the kind of leadership") {
   struct Row {
