@@ -15,6 +15,16 @@
 
 namespace ddprun {
 
+/// What a JobRecord has of its job.
+struct RecordedJob {
+  std::optional<Verdict> verdict;    // why the job failed, as the coordinator has said
+  std::optional<HangReport> hang;    // that the workers were in when they were last heard of
+  std::optional<JobTimes> times;     // where the time of the job went, told at its end
+  std::vector<PastHang> past_hangs;  // the last ones that are over
+  /// The last round that was begun here, as this node takes part in it; nullopt: none was.
+  std::optional<StartRound> round;
+};
+
 class JobRecord {
  public:
   explicit JobRecord(const asio::any_io_executor& executor) : executor_{executor} {}
@@ -32,16 +42,8 @@ class JobRecord {
   /// the next one has begun.
   void hear_nccl(int hang, std::vector<std::string> wrong);
 
-  /// The last round that was begun here, as this node takes part in it; nullopt: none was.
-  const std::optional<StartRound>& round() const { return round_; }
-  /// Why the job failed, as the coordinator has said; nullopt: it has not.
-  const std::optional<Verdict>& verdict() const { return verdict_; }
-  /// Where the time of the job went, as the coordinator told it at the end; nullopt: it did not.
-  const std::optional<JobTimes>& times() const { return times_; }
-  /// The hang that the workers were in when they were last heard of; nullopt: they were in none.
-  const std::optional<HangReport>& hang() const { return hang_; }
-  /// The hangs that are over, the last ones.
-  const std::vector<PastHang>& past_hangs() const { return past_hangs_; }
+  /// What it has so far.
+  const RecordedJob& job() const { return job_; }
   /// `tell` is called when the hang has changed.
   void when_hang_changes(std::function<void()> tell) { hang_changed_ = std::move(tell); }
   /// `tell` is called when all workers of a round have been started on this node.
@@ -53,12 +55,8 @@ class JobRecord {
   asio::awaitable<void> ask_nccl(int hang);
 
   asio::any_io_executor executor_;
-  std::optional<StartRound> round_;
-  std::optional<Verdict> verdict_;
-  std::optional<JobTimes> times_;
-  std::optional<HangReport> hang_;
+  RecordedJob job_;
   int hangs_ = 0;  // so far, with the one that lasts
-  std::vector<PastHang> past_hangs_;
   std::function<void()> hang_changed_ = [] {};
   std::function<void()> started_ = [] {};
   bool may_ask_nccl_ = false;  // rank 0 is here, and was not asked in this round

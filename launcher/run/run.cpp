@@ -117,7 +117,7 @@ class Run {
   RunEnd run_agent() {
     auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, agent_services());
     const JobRecord& record = agent->record();
-    agent->record().when_hang_changes([this, &record] { report_hang(record.hang()); });
+    agent->record().when_hang_changes([this, &record] { report_hang(record.job().hang); });
     agent_ = &*agent;
     for (Service* const service : services_) service->start(*agent);
     signals_->release();
@@ -133,10 +133,7 @@ class Run {
     event_log_.end();
     std::for_each(services_.rbegin(), services_.rend(), std::mem_fn(&Service::stop));
     RunEnd end{std::move(*ended),
-               {agent->outcome(), record.verdict(), record.hang(), record.times(),
-                record.past_hangs(), spec_.terms.restarts_max, spec_.terms.restarts,
-                record.round() ? record.round()->node_note : "",
-                record.round() ? record.round()->attempt : 0, spec_.logs.torchrun_block},
+               {agent->outcome(), record.job(), spec_.terms, spec_.logs.torchrun_block},
                agent->tells_job()};
     signals_->hold();
     agent.reset();  // its signal handlers end with it

@@ -66,7 +66,7 @@ void RunRecorder::start(Agent& agent) {
 }
 
 void RunRecorder::note_start(Agent& agent) {
-  const auto& round = agent.record().round();
+  const auto& round = agent.record().job().round;
   if (!round) return;
   writes_ = writes_record(*round);
   world_size_ = round->world_size;

@@ -90,8 +90,8 @@ std::optional<Cause> own_cause(const AgentEnd& end, const RunFacts& run, const E
       return cause_of(end_of(*end.job.failure), end.job.failure->host);
     case JobOutcome::kHung:
     case JobOutcome::kStopped:
-      if (!facts.hang) return std::nullopt;
-      return cause_of(end_of(*facts.hang), "");
+      if (!facts.job.hang) return std::nullopt;
+      return cause_of(end_of(*facts.job.hang), "");
     case JobOutcome::kCoordinatorLost:
       cause = {.kind = FailureKind::kNodeLost, .node = run.coordinator.host};
       cause.sentence = "lost the coordinator: " + end.message;
@@ -131,25 +131,26 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
   const bool well =
       report.outcome == JobOutcome::kFinished || report.outcome == JobOutcome::kPreempted;
   if (!well) {
-    if (report.outcome != JobOutcome::kStopped) report.verdict = facts.verdict;
+    if (report.outcome != JobOutcome::kStopped) report.verdict = facts.job.verdict;
     if (!report.verdict)
       if (auto cause = own_cause(end, run, facts)) report.verdict = Verdict{std::move(*cause)};
-    report.hang = facts.hang;
+    report.hang = facts.job.hang;
   }
-  report.restarts_used = std::max(end.job.restarts, facts.restarts_made);
-  report.restarts_max = facts.restarts_max;
-  if (facts.restarts.counted != CountedRestarts::kAll)
-    report.restart_budget = budget_text(facts.restarts_max, facts.restarts);
+  const auto& round = facts.job.round;
+  report.restarts_used = std::max(end.job.restarts, round ? round->attempt : 0);
+  report.restarts_max = facts.terms.restarts_max;
+  if (facts.terms.restarts.counted != CountedRestarts::kAll)
+    report.restart_budget = budget_text(facts.terms.restarts_max, facts.terms.restarts);
   if (report.verdict) {
     report.worker = worker_of(end.job, *report.verdict);
     report.log_file = log_file_of(report, facts.outcome);
   }
-  report.past_hangs = facts.past_hangs;
-  report.node_note = facts.node_note;
+  report.past_hangs = facts.job.past_hangs;
+  if (round) report.node_note = round->node_note;
   report.sentence = sentence_of(end, run, report.verdict);
-  if (!facts.times) return report;
-  report.restarts = facts.times->restarts;
-  report.goodput = facts.times->goodput;
+  if (!facts.job.times) return report;
+  report.restarts = facts.job.times->restarts;
+  report.goodput = facts.job.times->goodput;
   return report;
 }
 
@@ -172,7 +173,7 @@ std::optional<TorchrunFailures> torchrun_failures(const AgentEnd& end, const End
                                                   const std::string& title) {
   if (!end.job.failure) return std::nullopt;
   TorchrunFailures failures{.title = title, .root = *end.job.failure};
-  if (facts.verdict) name_cause(failures, facts.verdict->cause, facts.outcome);
+  if (facts.job.verdict) name_cause(failures, facts.job.verdict->cause, facts.outcome);
   for (const WorkerFailure& other : facts.outcome.failures)
     if (other.rank != failures.root.rank) failures.others.push_back(other);
   return failures;

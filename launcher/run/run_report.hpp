@@ -3,29 +3,24 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "agent/decisions/agent_end.hpp"
 #include "agent/output/console.hpp"
 #include "agent/reports/failure_texts.hpp"
+#include "agent/reports/job_record.hpp"
 #include "agent/reports/job_report.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/environment.hpp"
 #include "base/failure.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 
 namespace ddprun {
 
 /// What is known of the end of a run besides how its agent ended.
 struct EndFacts {
-  RoundOutcome outcome;                // how this node's workers ended in the last round
-  std::optional<Verdict> verdict;      // the coordinator's
-  std::optional<HangReport> hang;      // that was not over
-  std::optional<JobTimes> times = {};  // the coordinator's
-  std::vector<PastHang> past_hangs = {};
-  int restarts_max = 0;
-  RestartPolicy restarts = {};
-  std::string node_note = {};  // the last round's, as StartRound has it
-  int restarts_made = 0;       // before that round, as --max-restarts counts them
+  RoundOutcome outcome;        // how this node's workers ended in the last round
+  RecordedJob job = {};        // as the coordinator has told it
+  JobTerms terms = {};         // the job's
   bool torchrun_block = true;  // whether a program may look for it, where no person reads along
 };
 

@@ -19,22 +19,22 @@ class RecordFixture {
 };
 
 TEST_CASE_METHOD(RecordFixture, "a report repeats why the job failed and where its time went") {
-  CHECK_FALSE(record_.verdict());
-  CHECK_FALSE(record_.times());
+  CHECK_FALSE(record_.job().verdict);
+  CHECK_FALSE(record_.job().times);
   record_.hear(VerdictFound{});
   record_.hear(JobTimes{});
-  CHECK(record_.verdict() == Verdict{});
-  CHECK(record_.times() == JobTimes{});
+  CHECK(record_.job().verdict == Verdict{});
+  CHECK(record_.job().times == JobTimes{});
 }
 
 TEST_CASE_METHOD(RecordFixture, "a hang is reported once, and once more when it is over") {
   record_.hear(HangFound{});
   record_.hear(HangFound{});
-  CHECK(record_.hang() == HangReport{});
+  CHECK(record_.job().hang == HangReport{});
   CHECK(changes_ == 1);
   record_.hear(HangOver{});
   record_.hear(HangOver{});
-  CHECK_FALSE(record_.hang());
+  CHECK_FALSE(record_.job().hang);
   CHECK(changes_ == 2);
 }
 
@@ -46,47 +46,47 @@ TEST_CASE_METHOD(RecordFixture, "hangs that are over stay known, without their s
   record_.hear(StartRound{});
   record_.hear(StartRound{});
   hang.stacks.clear();
-  CHECK(record_.past_hangs() == std::vector<PastHang>{{hang, 1500}, {hang, -1}});
+  CHECK(record_.job().past_hangs == std::vector<PastHang>{{hang, 1500}, {hang, -1}});
   for (int i = 0; i < 20; ++i) {
     record_.hear(HangFound{1, hang});
     record_.hear(HangOver{1, i});
   }
-  CHECK(record_.past_hangs().size() == kPastHangsMax);
-  CHECK(record_.past_hangs().back().lasted_ms == 19);
+  CHECK(record_.job().past_hangs.size() == kPastHangsMax);
+  CHECK(record_.job().past_hangs.back().lasted_ms == 19);
 }
 
 TEST_CASE_METHOD(RecordFixture, "what NCCL says of a hang is not taken for one of the next") {
   record_.hear(HangFound{});
   record_.hear_nccl(1, {"rank 3 is missing"});
-  CHECK(record_.hang()->nccl == std::vector<std::string>{"rank 3 is missing"});
+  CHECK(record_.job().hang->nccl == std::vector<std::string>{"rank 3 is missing"});
   record_.hear(HangOver{});
   record_.hear(HangFound{});
   record_.hear_nccl(1, {"rank 3 is missing"});
-  CHECK(record_.hang()->nccl.empty());
+  CHECK(record_.job().hang->nccl.empty());
 }
 
 TEST_CASE_METHOD(RecordFixture, "the last round is known, and that its workers run") {
   int started = 0;
   record_.when_workers_run([&] { ++started; });
-  CHECK_FALSE(record_.round());
+  CHECK_FALSE(record_.job().round);
   record_.begin_round({.round = 2, .group_rank = 1});
   CHECK(started == 0);
   record_.workers_run();
   CHECK(started == 1);
-  CHECK(record_.round()->group_rank == 1);
+  CHECK(record_.job().round->group_rank == 1);
 }
 
 TEST_CASE_METHOD(RecordFixture, "a job that was in no hang tells of none") {
   record_.hear(StartRound{});
   record_.hear(HangOver{});
-  CHECK_FALSE(record_.hang());
+  CHECK_FALSE(record_.job().hang);
   CHECK(changes_ == 0);
 }
 
 TEST_CASE_METHOD(RecordFixture, "a fresh round is in no hang") {
   record_.hear(HangFound{});
   record_.hear(StartRound{});
-  CHECK_FALSE(record_.hang());
+  CHECK_FALSE(record_.job().hang);
   CHECK(changes_ == 2);
 }
 

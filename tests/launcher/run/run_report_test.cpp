@@ -21,7 +21,7 @@ std::string report_of(const EndJob& job, const RoundOutcome& outcome) {
   Pipe pipe;
   Console console{io.get_executor(), pipe.writer()};
   const AgentEnd end{.why = AgentEnd::Why::kJobEnded, .job = job};
-  const EndFacts facts{outcome, {}, {}};
+  const EndFacts facts{outcome};
   report_end(end, job_report(end, {}, facts), facts, "train.py", console);
   io.run();
   return pipe.available();
@@ -49,7 +49,7 @@ TEST_CASE("torchrun's block names the worker of the verdict as the root cause") 
   verdict.cause.ranks = "1";
   verdict.cause.node = "h1";
   verdict.cause.sentence = "rank 1 on h1 exited with code 0 while others still worked";
-  EndFacts facts{{.failures = {failure_of(0)}}, verdict, {}};
+  EndFacts facts{{.failures = {failure_of(0)}}, {verdict}};
   SECTION("it is of another node") {
     const auto block = torchrun_failures(end, facts, "t.py");
     CHECK(block->root.host == "h1");
@@ -83,7 +83,7 @@ TEST_CASE("the exception that is known stands in torchrun's block") {
   Verdict verdict;
   verdict.cause.ranks = "1";
   verdict.cause.fault = {.type = "KeyError", .message = "'x'"};
-  CHECK(torchrun_failures(end, {{}, verdict, {}}, "t.py")->fault == "KeyError: 'x'");
+  CHECK(torchrun_failures(end, {{}, {verdict}}, "t.py")->fault == "KeyError: 'x'");
 }
 
 TEST_CASE("who waited for nodes in vain is reminded where they had to come") {
@@ -101,20 +101,20 @@ TEST_CASE("the worker of the cause is shown, with the restarts that it had") {
   verdict.cause.ranks = "1";
   const AgentEnd end{
       .job = {.outcome = JobOutcome::kFailed, .restarts = 2, .failure = failure_of(1)}};
-  EndFacts facts{{}, verdict, {}};
-  facts.restarts_max = 3;
+  EndFacts facts{{}, {verdict}};
+  facts.terms.restarts_max = 3;
   const JobReport report = job_report(end, {}, facts);
   CHECK(report.worker == failure_of(1));
   CHECK(report.restarts_used == 2);
   CHECK(report.restarts_max == 3);
   verdict.cause.kind = FailureKind::kHang;
-  CHECK_FALSE(job_report(end, {}, {{}, verdict, {}}).worker);
+  CHECK_FALSE(job_report(end, {}, {{}, {verdict}}).worker);
 }
 
 TEST_CASE("however a job ends, its report has the restarts that it had") {
   EndFacts facts;
-  facts.restarts_max = 3;
-  facts.restarts_made = 1;
+  facts.terms.restarts_max = 3;
+  facts.job.round = StartRound{.attempt = 1};
   const AgentEnd stopped{.why = AgentEnd::Why::kStopSignal, .signal = SIGTERM};
   CHECK(job_report(stopped, {}, facts).restarts_used == 1);
   CHECK(job_report(stopped, {}, facts).restarts_max == 3);
@@ -127,19 +127,19 @@ TEST_CASE("the log file is shown for a worker that failed, and for one that hung
   verdict.cause.ranks = "1";
   AgentEnd end{.job = {.outcome = JobOutcome::kFailed, .failure = failure_of(1)}};
   end.job.failure->log_file = "/logs/1";
-  CHECK(job_report(end, {}, {{}, verdict, {}}).log_file == "/logs/1");
+  CHECK(job_report(end, {}, {{}, {verdict}}).log_file == "/logs/1");
   verdict.cause.kind = FailureKind::kHang;
   end = {.job = {.outcome = JobOutcome::kHung}};
   const RoundOutcome outcome{.stopped = {{0, "/logs/0"}, {1, "/logs/stopped"}}};
-  CHECK(job_report(end, {}, {outcome, verdict, {}}).log_file == "/logs/stopped");
-  CHECK(job_report(end, {}, {{}, verdict, {}}).log_file.empty());
+  CHECK(job_report(end, {}, {outcome, {verdict}}).log_file == "/logs/stopped");
+  CHECK(job_report(end, {}, {{}, {verdict}}).log_file.empty());
 }
 
 TEST_CASE("a hang that is over is shown at the end, also for a job that finished") {
   const AgentEnd end{.job = {.outcome = JobOutcome::kFinished}};
   EndFacts facts;
-  facts.past_hangs = {{{.missing_ranks = "1"}, 3000}};
-  CHECK(job_report(end, {}, facts).past_hangs == facts.past_hangs);
+  facts.job.past_hangs = {{{.missing_ranks = "1"}, 3000}};
+  CHECK(job_report(end, {}, facts).past_hangs == facts.job.past_hangs);
 }
 
 TEST_CASE("a launcher above gets the record of the first failure, in place of an older one") {
@@ -169,7 +169,7 @@ TEST_CASE("a failure whose verdict is lost with the coordinator is a cause") {
 TEST_CASE("a job that is stopped while it hangs says both") {
   const HangReport hang{.sentence = "rank 1 has not come", .missing_ranks = "1"};
   const AgentEnd end{.why = AgentEnd::Why::kStopSignal, .signal = 2};
-  const JobReport report = job_report(end, {}, {{}, {}, hang});
+  const JobReport report = job_report(end, {}, {{}, {.hang = hang}});
   CHECK(report.outcome == JobOutcome::kStopped);
   CHECK(report.exit_code == 130);
   REQUIRE(report.verdict);
@@ -181,7 +181,7 @@ TEST_CASE("a worker's failure is one, also where a hang has caused it") {
   Verdict verdict;
   verdict.cause.kind = FailureKind::kHang;
   const EndJob job{.outcome = JobOutcome::kFailed, .failure = failure_of(1)};
-  const JobReport report = job_report({.job = job}, {}, {{}, verdict, {}});
+  const JobReport report = job_report({.job = job}, {}, {{}, {verdict}});
   CHECK(report.outcome == JobOutcome::kFailed);
   CHECK(report.exit_code == 4);
   CHECK(report.verdict->cause.kind == FailureKind::kHang);
