@@ -6,6 +6,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/match.hpp"
+#include "rendezvous/messages/job_terms_fields.hpp"
 #include "rendezvous/messages/messages.hpp"
 
 namespace ddprun {
@@ -44,27 +45,6 @@ class Checker {
   Result<void> result_;
 };
 
-void check_terms(Checker& checker, const JobTerms& terms) {
-  const bool in_window = terms.restarts.counted == CountedRestarts::kWithinWindow;
-  const std::int64_t restarts_most = in_window ? kRestartsPerWindowMax : kIntMax;
-  checker.number("nodes_min", terms.nodes_min, 1, kNodesMax)
-      .number("nodes_max", terms.nodes_max, terms.nodes_min, kNodesMax)
-      .number("restarts_max", terms.restarts_max, 0, restarts_most)
-      .number("window_ms", terms.restarts.window_ms, in_window ? 1 : 0, kTimeoutMsMax)
-      .number("delay_min_ms", terms.restarts.delay_min_ms, 0, kTimeoutMsMax)
-      .number("delay_max_ms", terms.restarts.delay_max_ms, 0, kTimeoutMsMax)
-      .number("same_failure_limit", terms.restarts.same_failure_limit, 0, kIntMax)
-      .number("node strikes", terms.node_policy.strikes, 0, kNodeFailuresMax)
-      .number("the window of node strikes", terms.node_policy.window_ms, 1, kTimeoutMsMax)
-      .number("last_call_timeout_ms", terms.last_call_timeout.count(), 0, kTimeoutMsMax)
-      .number("join_timeout_ms", terms.join_timeout.count(), 0, kTimeoutMsMax)
-      .number("heartbeat_timeout_ms", terms.heartbeat_timeout.count(), kHeartbeatTimeoutMsMin,
-              kTimeoutMsMax)
-      .number("shutdown_timeout_ms", terms.shutdown_timeout.count(), 0, kTimeoutMsMax)
-      .number("hang_timeout_ms", terms.hang_timeout.count(), kHangTimeoutOff.count(),
-              kTimeoutMsMax);
-}
-
 void check_voter(Checker& checker, const VoterState& voter) {
   for (const Configuration& known : {voter.proposed, voter.committed})
     checker.number("a round's epoch", known.version.epoch, 0, kCountMax)
@@ -98,7 +78,8 @@ Result<void> check(const Join& join) {
       .number("the place", join.place, 0, kPlacesMax - 1)
       .number("check_ms", join.check_ms, 0, kTimeoutMsMax)
       .number("the world size", join.parked.world_size, 0, kIntMax);
-  check_terms(checker, join.terms);
+  for (const Ranged& each : ranged(join.terms))
+    checker.number(each.name, each.value, each.least, each.most);
   // The coordinator tells one attempt more than there are when the last of them has failed. A
   // witness goes by no terms.
   const bool all_count = join.terms.restarts.counted == CountedRestarts::kAll && !join.witness;

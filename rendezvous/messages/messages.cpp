@@ -8,6 +8,7 @@
 
 #include "base/json/json_fields.hpp"
 #include "base/json/json_text.hpp"
+#include "rendezvous/messages/job_terms_fields.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/report_fields.hpp"
 
@@ -25,31 +26,6 @@ constexpr TextLimit kName{64};
 constexpr TextLimit name_of(std::size_t bytes_max) { return {bytes_max + 8}; }
 
 // clang-format off
-template <> inline constexpr auto kNames<StoreAt> = std::to_array<Named>({
-    {StoreAt::kLeader, "leader"}, {StoreAt::kLocal, "local"}});
-template <> inline constexpr auto kNames<OnHang> = std::to_array<Named>({
-    {OnHang::kReport, "report"}, {OnHang::kRestart, "restart"}, {OnHang::kStop, "stop"}});
-
-template <> inline constexpr auto kNames<CountedRestarts> = std::to_array<Named>({
-    {CountedRestarts::kAll, "all"}, {CountedRestarts::kWithinWindow, "within_window"},
-    {CountedRestarts::kSinceProgress, "since_progress"}});
-
-template <> inline constexpr auto kFields<RestartPolicy> = table(
-    field<&RestartPolicy::counted>("counted"), field<&RestartPolicy::window_ms>("window_ms"),
-    field<&RestartPolicy::delay_min_ms>("delay_min_ms"),
-    field<&RestartPolicy::delay_max_ms>("delay_max_ms"),
-    field<&RestartPolicy::same_failure_limit>("same_failure_limit"));
-template <> inline constexpr auto kFields<NodePolicy> = table(
-    field<&NodePolicy::strikes>("strikes"), field<&NodePolicy::window_ms>("window_ms"));
-template <> inline constexpr auto kFields<JobTerms> = table(
-    field<&JobTerms::nodes_min>("nodes_min"), field<&JobTerms::nodes_max>("nodes_max"),
-    field<&JobTerms::restarts_max>("restarts_max"), field<&JobTerms::restarts>("restarts"),
-    field<&JobTerms::last_call_timeout>("last_call_timeout_ms"),
-    field<&JobTerms::join_timeout>("join_timeout_ms"),
-    field<&JobTerms::heartbeat_timeout>("heartbeat_timeout_ms"),
-    field<&JobTerms::shutdown_timeout>("shutdown_timeout_ms"), field<&JobTerms::store>("store"),
-    field<&JobTerms::hang_timeout>("hang_timeout_ms"),
-    field<&JobTerms::on_hang>("on_hang"), field<&JobTerms::node_policy>("node_policy"));
 template <> inline constexpr auto kFields<JobCounters> = table(
     field<&JobCounters::round>("round"), field<&JobCounters::attempt>("attempt"));
 
