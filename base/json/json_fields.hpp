@@ -107,6 +107,18 @@ constexpr Field if_any(Field field) {
   return field;
 }
 
+/// A member of any type that is left out while there is nothing to say. What counts bytes or the
+/// like may be -1, for "no limit", and no less.
+template <auto kMember>
+constexpr Field some(std::string_view name) {
+  Field out = if_any(uncut<kMember>(name));
+  const bool holds_one =
+      out.type->kind == Type::Kind::kOptional || out.type->kind == Type::Kind::kList;
+  const Type& number = holds_one ? *out.type->each : *out.type;
+  if (number.bytes == sizeof(std::int64_t)) out.least = -1;
+  return out;
+}
+
 /// What stays as it is where it is missing.
 constexpr Field may_miss(Field field) {
   field.rule = Field::Rule::kMayMiss;

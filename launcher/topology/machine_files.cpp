@@ -4,10 +4,14 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json/json_fields.hpp"
 #include "base/machine/devices.hpp"
+#include "base/machine/gpu_fields.hpp"
 #include "base/machine/machine_topology.hpp"
 #include "base/machine/sysfs_files.hpp"
 #include "base/numbers.hpp"
+#include "base/process/query_process.hpp"
+#include "launcher/topology/driver_facts.hpp"
 
 namespace ddprun {
 
@@ -176,6 +180,20 @@ Result<Machine> read_recorded_machine(const fs::path& folder) {
     return invalid("'" + folder.string() +
                    "' has no folder sys: expected a folder such as hwloc-gather-topology makes");
   return read_machine({folder, true});
+}
+
+Result<GpusReading> ask_driver_within(std::chrono::milliseconds timeout,
+                                      const std::string& library) {
+  constexpr std::size_t kAnswerBytesMax = 1024 * 1024;
+  auto child =
+      QueryProcess::start(timeout, [&] { return fields::to_text(ask_gpu_links(library)); });
+  if (!child.started())
+    return Error{Error::Kind::kUnavailable, "no process could be started to ask it"};
+  const auto text = child.answer(kAnswerBytesMax);
+  if (!text && text.error().kind == Error::Kind::kTimeout)
+    return Error{Error::Kind::kTimeout,
+                 "it has not answered within " + std::to_string(timeout.count() / 1000) + " s"};
+  return parse_driver_facts(text ? *text : std::string{});
 }
 
 }  // namespace ddprun

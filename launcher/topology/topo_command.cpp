@@ -18,7 +18,6 @@
 #include "launcher/topology/machine_files.hpp"
 #include "launcher/topology/machine_json.hpp"
 #include "launcher/topology/machine_text.hpp"
-#include "launcher/topology/nvml.hpp"
 
 namespace ddprun {
 
@@ -55,7 +54,7 @@ Result<Surveyed> survey() {
   auto machine = read_this_machine();
   if (!machine) return machine.error();
   if (!gpus_for_workers(*machine).names.empty()) {
-    const auto facts = ask_nvml_within(kDriverTimeout);
+    const auto facts = ask_driver_within(kDriverTimeout);
     if (facts)
       add_driver_facts(*machine, *facts);
     else

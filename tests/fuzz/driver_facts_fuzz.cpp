@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/machine/gpu_fields.hpp"
 #include "launcher/topology/driver_facts.hpp"
 #include "launcher/topology/machine_text.hpp"
 #include "tests/fuzz/require.hpp"
@@ -10,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   using namespace ddprun;
   const auto facts = parse_driver_facts({reinterpret_cast<const char*>(data), size});
   if (!facts) return 0;
-  require(parse_driver_facts(to_text(*facts)).has_value());
+  require(parse_driver_facts(fields::to_text(*facts)).has_value());
   Machine machine{.nodes = {{.id = 0, .cpus = {0}}}};
   add_driver_facts(machine, *facts);
   const std::string text =

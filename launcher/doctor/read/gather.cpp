@@ -21,8 +21,8 @@
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/machine/devices.hpp"
+#include "base/machine/gpu_driver.hpp"
 #include "base/machine/machine_topology.hpp"
-#include "base/machine/nvml_library.hpp"
 #include "base/process/query_process.hpp"
 #include "base/system/left_behind.hpp"
 #include "base/system/own_process.hpp"
@@ -176,7 +176,7 @@ class Questions {
     // To open a device file wakes the GPU up, so the process that asks the driver does it.
     const auto look = [](NodeReading& part) {
       const int present = openable_gpus();
-      part.gpus = present > 0 ? ask_gpu_driver(kNvmlLibrary) : GpusReading{};
+      part.gpus = present > 0 ? ask_gpu_driver() : GpusReading{};
       part.gpus->present = present;
     };
     ask(timeout, look, [this](Result<NodeReading> part) {

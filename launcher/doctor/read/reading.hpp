@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/machine/gpu_driver.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -105,42 +106,6 @@ struct ScriptReading {
   std::string sha256;
   std::vector<std::string> missing_modules;  // those that it imports first of all, and that this
                                              // node lacks
-};
-
-struct GpuProcess {
-  std::int64_t pid = 0;
-  std::string name;
-  std::int64_t bytes = 0;
-};
-
-/// A GPU of NVIDIA as its driver describes it.
-struct GpuReading {
-  int index = 0;
-  std::string bus_id;
-  std::string model;
-  std::optional<std::int64_t> memory_bytes;
-  std::optional<std::int64_t> used_bytes;  // by all processes together
-  std::vector<GpuProcess> processes;
-  std::optional<bool> persistent;  // the driver stays loaded while the GPU is unused
-  std::optional<bool> ecc;
-  std::optional<std::int64_t> uncorrected_errors;  // memory errors since the driver was loaded
-  std::optional<bool>
-      repair_pending;                 // rows or pages of its memory wait for a reset to be replaced
-  std::optional<bool> repair_failed;  // there was nothing left to replace them with
-  std::vector<std::string> throttled;  // "hw_thermal", ...: the reasons that slow it down now
-  std::optional<int> celsius;
-  std::optional<int> nvlinks;         // those that could be up
-  std::optional<int> nvlinks_active;  // those that are up
-  bool nvswitch = false;              // its NVLinks lead to switches
-};
-
-struct GpusReading {
-  std::optional<int> on_bus;   // GPUs of NVIDIA that the PCI bus has, for whomever they are
-  std::optional<int> present;  // GPUs whose device file this process may open
-  std::string driver;          // "550.54.15"
-  std::string cuda;            // the newest CUDA that the driver can run: "12.4"
-  std::string error;           // why the driver told nothing
-  std::vector<GpuReading> gpus;
 };
 
 struct InterfaceReading {

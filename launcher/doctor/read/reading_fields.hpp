@@ -1,24 +1,11 @@
 // The names of what is in a reading, in JSON. Pure.
 #pragma once
 
-#include <string_view>
-
 #include "base/json/json_fields.hpp"
+#include "base/machine/gpu_fields.hpp"
 #include "launcher/doctor/read/reading.hpp"
 
 namespace ddprun::fields {
-
-/// A field that is left out while there is nothing to say. What counts bytes or the like may be
-/// kUnlimited, and no less.
-template <auto kMember>
-constexpr Field some(std::string_view name) {
-  Field out = if_any(uncut<kMember>(name));
-  const bool holds_one =
-      out.type->kind == Type::Kind::kOptional || out.type->kind == Type::Kind::kList;
-  const Type& number = holds_one ? *out.type->each : *out.type;
-  if (number.bytes == sizeof(std::int64_t)) out.least = kUnlimited;
-  return out;
-}
 
 // clang-format off
 template <> inline constexpr auto kFields<LimitsReading> = table(
@@ -70,23 +57,6 @@ template <> inline constexpr auto kFields<ScriptReading> = table(
     some<&ScriptReading::path>("path"), some<&ScriptReading::error>("error"),
     some<&ScriptReading::foreign>("foreign"), some<&ScriptReading::sha256>("sha256"),
     some<&ScriptReading::missing_modules>("missing_modules"));
-template <> inline constexpr auto kFields<GpuProcess> = table(
-    some<&GpuProcess::pid>("pid"), some<&GpuProcess::name>("name"),
-    some<&GpuProcess::bytes>("bytes"));
-template <> inline constexpr auto kFields<GpuReading> = table(
-    some<&GpuReading::index>("index"), some<&GpuReading::bus_id>("bus_id"),
-    some<&GpuReading::model>("model"), some<&GpuReading::memory_bytes>("memory_bytes"),
-    some<&GpuReading::used_bytes>("used_bytes"), some<&GpuReading::processes>("processes"),
-    some<&GpuReading::persistent>("persistent"), some<&GpuReading::ecc>("ecc"),
-    some<&GpuReading::uncorrected_errors>("uncorrected_errors"),
-    some<&GpuReading::repair_pending>("repair_pending"),
-    some<&GpuReading::repair_failed>("repair_failed"), some<&GpuReading::throttled>("throttled"),
-    some<&GpuReading::celsius>("celsius"), some<&GpuReading::nvlinks>("nvlinks"),
-    some<&GpuReading::nvlinks_active>("nvlinks_active"), some<&GpuReading::nvswitch>("nvswitch"));
-template <> inline constexpr auto kFields<GpusReading> = table(
-    some<&GpusReading::on_bus>("on_bus"), some<&GpusReading::present>("present"),
-    some<&GpusReading::driver>("driver"), some<&GpusReading::cuda>("cuda"),
-    some<&GpusReading::error>("error"), some<&GpusReading::gpus>("gpus"));
 template <> inline constexpr auto kFields<InterfaceReading> = table(
     some<&InterfaceReading::name>("name"), some<&InterfaceReading::addresses>("addresses"),
     some<&InterfaceReading::mtu>("mtu"), some<&InterfaceReading::up>("up"),

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/machine/gpu_driver.hpp"
 #include "base/process/query_process.hpp"
 #include "launcher/doctor/ask/links.hpp"
 #include "launcher/doctor/ask/peers.hpp"

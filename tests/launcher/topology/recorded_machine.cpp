@@ -84,11 +84,11 @@ void read_links(std::istringstream& in, RecordedMachine& machine) {
   std::string word, first, second;
   in >> count >> word >> first;
   if (word == "to") {
-    for (DriverGpu& gpu : machine.facts.gpus) gpu.links_to_switches = count;
+    for (GpuReading& gpu : machine.facts.gpus) gpu.links_to_switches = count;
     return;
   }
   in >> word >> second;
-  for (DriverGpu& gpu : machine.facts.gpus)
+  for (GpuReading& gpu : machine.facts.gpus)
     for (int link = 0; link < count; ++link) {
       if (gpu.bus_id == first) gpu.peers.push_back(second);
       if (gpu.bus_id == second) gpu.peers.push_back(first);

@@ -34,7 +34,7 @@ struct RecordedDevice {
 struct RecordedMachine {
   std::vector<RecordedNode> nodes;
   std::vector<RecordedDevice> devices;
-  DriverFacts facts;
+  GpusReading facts;
   std::map<std::string, std::map<std::string, std::string>> matrix;  // by names of devices
   std::string workers;  // a line for each worker of --numa-binding node, one for each GPU
 };

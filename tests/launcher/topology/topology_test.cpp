@@ -1,5 +1,6 @@
 #include <fstream>
 
+#include "base/machine/gpu_fields.hpp"
 #include "launcher/topology/driver_facts.hpp"
 #include "launcher/topology/machine.hpp"
 #include "launcher/topology/machine_files.hpp"
@@ -28,6 +29,14 @@ Machine machine_of(std::vector<Device> devices, int nodes = 1) {
   return machine;
 }
 
+GpuReading gpu(const std::string& bus_id, const std::string& model, int links_to_switches,
+               std::vector<std::string> peers = {}) {
+  return {.bus_id = bus_id,
+          .model = model,
+          .links_to_switches = links_to_switches,
+          .peers = std::move(peers)};
+}
+
 std::string near(const Machine& machine) { return to_string(nearness(machine, 0, 1)); }
 
 TEST_CASE("devices whose node is not known are far from each other, unless there is one node") {
@@ -46,48 +55,47 @@ TEST_CASE("NVLinks count from both ends, and by the GPU that has fewer to a swit
   Machine machine =
       machine_of({device("0000:01:00.0", {"pci0000:00"}), device("0000:02:00.0", {"pci0000:00"})});
   SECTION("direct") {
-    add_driver_facts(machine, {.gpus = {{"0000:01:00.0", "A", 0, {"0000:02:00.0", "0000:02:00.0"}},
-                                        {"0000:02:00.0", "B", 0, {"0000:01:00.0"}}},
-                               .ways = {}});
+    add_driver_facts(machine,
+                     {.gpus = {gpu("0000:01:00.0", "A", 0, {"0000:02:00.0", "0000:02:00.0"}),
+                               gpu("0000:02:00.0", "B", 0, {"0000:01:00.0"})}});
     CHECK(near(machine) == "NV2");
     CHECK(machine.devices[0].model == "A");
   }
   SECTION("by a switch") {
-    add_driver_facts(machine, {.gpus = {{"0000:01:00.0", "", 12, {}}, {"0000:02:00.0", "", 10, {}}},
-                               .ways = {}});
+    add_driver_facts(machine, {.gpus = {gpu("0000:01:00.0", "", 12), gpu("0000:02:00.0", "", 10)}});
     CHECK(near(machine) == "NV10");
   }
   SECTION("none") {
-    add_driver_facts(machine, {.gpus = {{"0000:01:00.0", "", 0, {}}, {"0000:02:00.0", "", 18, {}}},
-                               .ways = {{{"0000:01:00.0", "0000:02:00.0"}, Way::kSystem}}});
+    add_driver_facts(machine, {.gpus = {gpu("0000:01:00.0", "", 0), gpu("0000:02:00.0", "", 18)},
+                               .ways = {{"0000:01:00.0", "0000:02:00.0", "SYS"}}});
     CHECK(near(machine) == "PHB");  // where the kernel describes the way, the driver is not asked
   }
 }
 
 TEST_CASE("the driver tells of GPUs that the kernel does not show") {
   Machine machine = machine_of({});
-  add_driver_facts(machine, {.gpus = {{"0000:01:00.0", "A", 0, {}}, {"0000:02:00.0", "A", 0, {}}},
-                             .ways = {{{"0000:01:00.0", "0000:02:00.0"}, Way::kPxb}}});
+  add_driver_facts(machine,
+                   {.gpus = {gpu("0000:01:00.0", "NVIDIA\tA100\n", 0), gpu("0000:02:00.0", "A", 0)},
+                    .ways = {{"0000:02:00.0", "0000:01:00.0", "PXB"}}});
   REQUIRE(machine.devices.size() == 2);
   CHECK(near(machine) == "PXB");
+  CHECK(machine.devices[0].model == "NVIDIA A100\\x0a");
 }
 
 TEST_CASE("the driver's facts pass a pipe, and a text that breaks off is an error") {
-  const DriverFacts facts{
-      .gpus = {{"0000:01:00.0", "NVIDIA A100", 2, {"0000:02:00.0"}}, {"0000:02:00.0", "", 0, {}}},
-      .ways = {{{"0000:01:00.0", "0000:02:00.0"}, Way::kPix}}};
-  const std::string text = to_text(facts);
+  const GpusReading facts{
+      .gpus = {gpu("0000:01:00.0", "NVIDIA A100", 2, {"0000:02:00.0"}), gpu("0000:02:00.0", "", 0)},
+      .ways = {{"0000:01:00.0", "0000:02:00.0", "PIX"}}};
+  const std::string text = fields::to_text(facts);
   const auto again = parse_driver_facts(text);
   REQUIRE(again.has_value());
-  CHECK(to_text(*again) == text);
+  CHECK(fields::to_text(*again) == text);
   CHECK(again->gpus[0].model == "NVIDIA A100");
-  CHECK(parse_driver_facts("gpu 0000:01:00.0 0 NVIDIA\tA100\nend\n")->gpus[0].model ==
-        "NVIDIA A100");
+  CHECK(again->gpus[0].peers == std::vector<std::string>{"0000:02:00.0"});
   for (std::size_t cut = 0; cut < text.size(); ++cut)
     CHECK_FALSE(parse_driver_facts(std::string_view{text}.substr(0, cut)).has_value());
-  const auto failed = parse_driver_facts(to_text(Error{Error::Kind::kTimeout, "a\nb"}));
+  const auto failed = parse_driver_facts(fields::to_text(GpusReading{.error = "a\nb"}));
   REQUIRE_FALSE(failed.has_value());
-  CHECK(failed.error().kind == Error::Kind::kTimeout);
   CHECK(failed.error().message == "a\\x0ab");
 }
 
