@@ -7,7 +7,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -17,7 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "agent/output/console.hpp"
@@ -27,6 +25,7 @@
 #include "launcher/hosts/host_messages.hpp"
 #include "launcher/run/exit_code.hpp"
 #include "launcher/run/log.hpp"
+#include "launcher/run/own_address.hpp"
 #include "launcher/run/run.hpp"
 #include "launcher/settings/this_machine.hpp"
 
@@ -54,16 +53,8 @@ Console::Framing framed_as(HostOutput::Stream stream) {
   };
 }
 
-/// Returns the address of this host that ssh connected to, because others can reach it, too. On the
-/// launcher's own machine that is loopback, and the name of the host takes its place.
-std::string address_of_login() {
-  std::istringstream connection{environment_here("SSH_CONNECTION").value_or("")};
-  std::string client, client_port, address;
-  connection >> client >> client_port >> address;
-  boost::system::error_code no_address;
-  const auto parsed = asio::ip::make_address(address, no_address);
-  return no_address || parsed.is_loopback() ? host_name() : address;
-}
+/// On the launcher's own machine the name of the host takes its place.
+std::string own_address() { return address_of_login(environment_here).value_or(host_name()); }
 
 Result<void> settle(const HostStart& start) {
   for (const auto& [name, value] : start.environment) setenv(name.c_str(), value.c_str(), 1);
@@ -87,7 +78,7 @@ Result<HostPlace> place_of(const HostStart& start) {
                    .node_rank = start.node_rank,
                    .leads = start.leads,
                    .coordinator = {start.host, start.port},
-                   .own_address = address_of_login(),
+                   .own_address = own_address(),
                    .secret = secret};
 }
 
@@ -170,7 +161,7 @@ class HostAgent {
     start_coroutine(io_, follow_orders(), report_failure("listening to the launcher"));
     const RunEvents events{[&](const Endpoint& at) {
                              const bool named = !at.host.empty();
-                             say(HostListening{named ? at.host : address_of_login(), at.port});
+                             say(HostListening{named ? at.host : own_address(), at.port});
                            },
                            [&](const AgentEnd& end) {
                              end_.began = true;

@@ -5,7 +5,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/udp.hpp>
 #include <exception>
-#include <optional>
+#include <sstream>
 #include <utility>
 
 #include "base/asio.hpp"
@@ -26,6 +26,16 @@ asio::ip::address own_loopback(asio::io_context& io) {
   const asio::ip::address usual = asio::ip::address_v4::loopback();
   const asio::ip::address other = asio::ip::address_v6::loopback();
   return !is_own_address(io, usual) && is_own_address(io, other) ? other : usual;
+}
+
+std::optional<std::string> address_of_login(const EnvironmentLookup& environment) {
+  std::istringstream connection{environment("SSH_CONNECTION").value_or("")};
+  std::string client, client_port, address;
+  connection >> client >> client_port >> address;
+  boost::system::error_code no_address;
+  const auto parsed = asio::ip::make_address(address, no_address);
+  if (no_address || parsed.is_loopback()) return std::nullopt;
+  return address;
 }
 
 Result<void> find_way_to(asio::io_context& io, const asio::ip::address& address) {

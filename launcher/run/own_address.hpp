@@ -4,8 +4,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "base/environment.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -16,6 +18,10 @@ bool is_own_address(boost::asio::io_context& io, const boost::asio::ip::address&
 
 /// Returns 127.0.0.1, or ::1 on a machine that has IPv6 alone.
 boost::asio::ip::address own_loopback(boost::asio::io_context& io);
+
+/// Returns the address of this machine that ssh connected to, because others can reach it, too.
+/// nullopt: no ssh has, or it came from this machine.
+std::optional<std::string> address_of_login(const EnvironmentLookup& environment);
 
 /// Whether packets of this machine find a way to its own `address`; none is sent. Errors:
 /// kUnavailable, where the interface is down.

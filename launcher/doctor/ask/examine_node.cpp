@@ -5,14 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/ip/address.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +26,7 @@
 #include "launcher/doctor/check/checks.hpp"
 #include "launcher/doctor/read/addresses.hpp"
 #include "launcher/doctor/read/gather.hpp"
+#include "launcher/run/own_address.hpp"
 #include "launcher/settings/this_machine.hpp"
 
 namespace ddprun {
@@ -94,14 +93,8 @@ class LauncherLines {
   std::string inbox_;
 };
 
-/// Returns the address that ssh connected to, if other nodes can use it, else another one.
 std::string address_for_peers(const NodeReading& reading) {
-  std::istringstream connection{own_variable("SSH_CONNECTION").value_or("")};
-  std::string client, client_port, address;
-  connection >> client >> client_port >> address;
-  boost::system::error_code no_address;
-  const auto parsed = boost::asio::ip::make_address(address, no_address);
-  if (!no_address && !parsed.is_loopback()) return address;
+  if (auto address = address_of_login(own_variable)) return *std::move(address);
   const std::string first = first_address(reading);
   return first.empty() ? "127.0.0.1" : first;
 }
