@@ -44,6 +44,13 @@ bool is_own_name(const std::string& host) {
 /// A name server may not know a node yet that has just started; the node itself knows its name.
 Addresses own_address_unknown() { return {asio::ip::address_v4::loopback()}; }
 
+/// The addresses of a host that may be this machine, whose own name needs none to be known.
+Result<Addresses> resolve_own(asio::io_context& io, const std::string& host) {
+  auto resolved = resolve_all(io, host);
+  if (!resolved && is_own_name(host)) return own_address_unknown();
+  return resolved;
+}
+
 /// Tells the user what to do when one cannot listen there.
 std::string advice(asio::io_context& io, const asio::ip::address& address, std::uint16_t port,
                    const std::string& run_id) {
@@ -192,8 +199,7 @@ RunCoordinator coordinator_elsewhere(const CoordinatorContext& context, const La
 Result<RunCoordinator> serve_here(const CoordinatorContext& context, const LaunchSpec& spec,
                                   const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;
-  auto resolved = resolve_all(context.io, host);
-  if (!resolved && is_own_name(host)) resolved = own_address_unknown();
+  auto resolved = resolve_own(context.io, host);
   if (!resolved) return resolved.error();
   const bool stays_here = spec.terms.nodes_max == 1 && resolved->front().is_loopback();
   if (stays_here && resolved->front().is_v4()) resolved = Addresses{own_loopback(context.io)};
@@ -210,8 +216,7 @@ Result<RunCoordinator> serve_here(const CoordinatorContext& context, const Launc
 Result<RunCoordinator> serve_if_own(const CoordinatorContext& context, const LaunchSpec& spec,
                                     const std::string& run_id) {
   const std::string& host = spec.meeting.coordinator.host;
-  auto resolved = resolve_all(context.io, host);
-  if (!resolved && is_own_name(host)) resolved = own_address_unknown();
+  auto resolved = resolve_own(context.io, host);
   if (!resolved || !is_own_address(context.io, resolved->front()))
     return coordinator_elsewhere(context, spec, run_id);
   auto coordinator = serve(context, spec, run_id, *resolved);
