@@ -90,8 +90,7 @@ class HostsInterpreter {
     if (!shutdown) return shutdown.error();
     auto signals = parse_signals(settings_["signals-to-handle"]);
     if (!signals) return signals.error();
-    const auto restarts = parse_restarts(settings_["max-restarts"], settings_["restart-delay"],
-                                         settings_["same-failure-limit"]);
+    const auto restarts = parse_restarts(settings_);
     if (!restarts) return restarts.error();
     if (const auto conf = parse_rdzv_conf(settings_["rdzv-conf"]); !conf) return conf.error();
     const auto port = parse_integer(settings_["master-port"], 0, kPortMax);

@@ -98,8 +98,7 @@ class Interpreter {
   }
 
   Result<void> decide_restarts() {
-    const auto restarts = parse_restarts(settings_["max-restarts"], settings_["restart-delay"],
-                                         settings_["same-failure-limit"]);
+    const auto restarts = parse_restarts(settings_);
     if (!restarts) return restarts.error();
     const auto shutdown = parse_seconds(settings_["shutdown-timeout"]);
     if (!shutdown) return shutdown.error();

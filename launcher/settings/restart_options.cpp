@@ -60,13 +60,14 @@ Result<void> read_delay(const Setting& setting, RestartPolicy& policy) {
 
 }  // namespace
 
-Result<RestartRules> parse_restarts(const Setting& budget, const Setting& delay,
-                                    const Setting& same_failure_limit) {
+Result<RestartRules> parse_restarts(const Settings& settings) {
   RestartRules rules;
-  if (const auto done = read_budget(budget, rules); !done) return done.error();
-  if (const auto done = read_delay(delay, rules.policy); !done) return done.error();
-  if (same_failure_limit.text.empty()) return rules;
-  const auto limit = parse_integer(same_failure_limit, 2);
+  if (const auto done = read_budget(settings["max-restarts"], rules); !done) return done.error();
+  if (const auto done = read_delay(settings["restart-delay"], rules.policy); !done)
+    return done.error();
+  const Setting& same_failures = settings["same-failure-limit"];
+  if (same_failures.text.empty()) return rules;
+  const auto limit = parse_integer(same_failures, 2);
   if (!limit) return limit.error();
   rules.policy.same_failure_limit = *limit;
   return rules;

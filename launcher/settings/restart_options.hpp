@@ -16,7 +16,6 @@ struct RestartRules {
 
 /// Reads "3", "3/1h" and "3@progress", a pause as "5" or "0:60", and a limit from 2 up, of which ""
 /// is none. Errors: kInvalid, a sentence with the option, its value and what is accepted.
-Result<RestartRules> parse_restarts(const Setting& budget, const Setting& delay,
-                                    const Setting& same_failure_limit);
+Result<RestartRules> parse_restarts(const Settings& settings);
 
 }  // namespace ddprun

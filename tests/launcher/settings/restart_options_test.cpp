@@ -7,8 +7,11 @@ namespace {
 
 Result<RestartRules> rules(const std::string& budget, const std::string& delay = "0",
                            const std::string& limit = "") {
-  return parse_restarts({budget, "--max-restarts", true}, {delay, "--restart-delay", true},
-                        {limit, "--same-failure-limit", true});
+  Settings settings;
+  settings.set("max-restarts", {budget, "--max-restarts", true});
+  settings.set("restart-delay", {delay, "--restart-delay", true});
+  settings.set("same-failure-limit", {limit, "--same-failure-limit", true});
+  return parse_restarts(settings);
 }
 std::string complaint(const Result<RestartRules>& result) {
   return result ? "" : result.error().message;
