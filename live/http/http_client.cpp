@@ -64,6 +64,17 @@ asio::awaitable<Result<HttpHeard>> read_rest(HttpSocket& socket, HttpBuffer& buf
   co_return HttpHeard{parser.get().result_int(), std::move(parser.get().body())};
 }
 
+/// Asks the question, and hears how the answer begins.
+asio::awaitable<Result<void>> hear_beginning(HttpSocket& socket, const HttpQuestion& question,
+                                             HttpBuffer& buffer, ResponseParser& parser,
+                                             TimePoint deadline) {
+  auto beginning = say_and_read_header(socket, question, buffer, parser);
+  const auto begun = co_await in_time(deadline, std::move(beginning));
+  if (!begun) co_return no_answer();
+  if (*begun) co_return cut_off(*begun);
+  co_return Result<void>{};
+}
+
 }  // namespace
 
 asio::awaitable<Result<HttpSocket>> connect_http(Endpoint endpoint,
@@ -94,10 +105,8 @@ asio::awaitable<Result<HttpHeard>> ask_http(HttpSocket socket, HttpQuestion ques
   HttpBuffer buffer;
   ResponseParser parser;
   parser.body_limit(bytes_max);
-  auto beginning = say_and_read_header(socket, question, buffer, parser);
-  const auto begun = co_await in_time(deadline, std::move(beginning));
-  if (!begun) co_return no_answer();
-  if (*begun) co_return cut_off(*begun);
+  const auto begun = co_await hear_beginning(socket, question, buffer, parser, deadline);
+  if (!begun) co_return begun.error();
   auto heard = co_await read_rest(socket, buffer, parser, deadline);
   co_return heard;
 }
@@ -109,10 +118,8 @@ asio::awaitable<Result<HttpHeard>> follow_http(HttpSocket socket, HttpQuestion q
   HttpBuffer buffer;
   ResponseParser parser;
   parser.body_limit(boost::none);
-  auto beginning = say_and_read_header(socket, question, buffer, parser);
-  const auto begun = co_await in_time(deadline, std::move(beginning));
-  if (!begun) co_return no_answer();
-  if (*begun) co_return cut_off(*begun);
+  const auto begun = co_await hear_beginning(socket, question, buffer, parser, deadline);
+  if (!begun) co_return begun.error();
   const unsigned status = parser.get().result_int();
   if (status != 200) {
     parser.body_limit(kHttpHeardBytesMax);
