@@ -249,16 +249,14 @@ OutputPlan plan_output(const LaunchSpec& spec, const StartRound& round, const No
   const std::string prefix = line_prefix(
       logs.prefix_template, {spec.role, node.run.host, std::to_string(rank_of(round, local_rank)),
                              std::to_string(local_rank)});
-  if (teed.out && plan.out.shown) {
-    plan.out.prefix = prefix;
-    plan.out.filters = logs.out_filters;
-    plan.out.filtered_file = directory / "filtered_stdout.log";
-  }
-  if (teed.err && plan.err.shown) {
-    plan.err.prefix = prefix;
-    plan.err.filters = logs.err_filters;
-    plan.err.filtered_file = directory / "filtered_stderr.log";
-  }
+  const auto tee = [&](StreamPlan& stream, const auto& filters, const char* filtered_file) {
+    if (!stream.shown) return;
+    stream.prefix = prefix;
+    stream.filters = filters;
+    stream.filtered_file = directory / filtered_file;
+  };
+  if (teed.out) tee(plan.out, logs.out_filters, "filtered_stdout.log");
+  if (teed.err) tee(plan.err, logs.err_filters, "filtered_stderr.log");
   return plan;
 }
 
