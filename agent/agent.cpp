@@ -42,9 +42,7 @@ AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
   const bool alone = run.coordinator_here && spec.terms.nodes_max == 1;
   const bool has_registry = spec.meeting.etcd.has_value();
   return {.workers = spec.workers,
-          .join_timeout = spec.terms.join_timeout,
-          .shutdown_timeout = spec.terms.shutdown_timeout,
-          .heartbeat_timeout = spec.terms.heartbeat_timeout,
+          .terms = spec.terms,
           // Beside several nodes' coordinator this node may hang alone, and be given up by it.
           .rejoin = !alone,
           .preempt_timeout = spec.preemption.timeout,

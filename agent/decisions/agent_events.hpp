@@ -14,6 +14,7 @@
 #include "agent/decisions/agent_end.hpp"
 #include "base/clock.hpp"
 #include "base/failure.hpp"
+#include "rendezvous/messages/job_terms.hpp"
 #include "rendezvous/messages/messages.hpp"
 #include "rendezvous/messages/voter_state.hpp"
 #include "rendezvous/transport/connect_plan.hpp"
@@ -29,10 +30,7 @@ enum class FindSuccessor {
 
 struct AgentRules {
   int workers = 1;
-  std::chrono::milliseconds join_timeout{600'000};     // for the coordinator to be reached
-  std::chrono::milliseconds shutdown_timeout{30'000};  // from the first signal to SIGKILL
-  std::chrono::milliseconds heartbeat_timeout{5'000};  // silence after which it is lost; what the
-                                                       // coordinator says of it wins
+  JobTerms terms = {};  // the job's; what the coordinator says of the heartbeat timeout wins
   bool rejoin = false;  // a lost coordinator may come back: join again, rather than end
   std::chrono::milliseconds preempt_timeout{60'000};  // for a checkpoint, when the end is announced
   std::chrono::milliseconds preempt_timeout_after_sigterm{20'000};  // when SIGTERM announces it

@@ -130,7 +130,7 @@ void AgentMachine::note(const CoordinatorMessage& order) {
     if (start->epoch > 0) agent_.extra_voter.clear();
     if (agent_.keeps_workers) agent_.follower.note_assignment(*start);
     if (agent_.keeps_workers || start->epoch > 0)
-      agent_.contact->grant(start->lease_ms, agent_.rules.heartbeat_timeout);
+      agent_.contact->grant(start->lease_ms, agent_.rules.terms.heartbeat_timeout);
   }
   if (const auto* stop = std::get_if<StopRound>(&order)) hear(*stop);
   if (const auto* spare = std::get_if<Spare>(&order)) hear_members(*spare);
@@ -149,7 +149,7 @@ void AgentMachine::joined(const Joined& answer, TimePoint now) {
   if (forgotten || !agent_.follower.accepts(answer))
     return finish(search_.give_up_candidate(now), now);
   const bool resumed = search_.joined(answer);
-  agent_.rules.heartbeat_timeout = milliseconds{answer.heartbeat_timeout_ms};
+  agent_.rules.terms.heartbeat_timeout = milliseconds{answer.heartbeat_timeout_ms};
   agent_.follower.hear_clock(answer.clock_us, now);
   agent_.contact->joined(answer.clock_us, now + agent_.beat_interval(), now);
   if (announced_) tell_of_end(now);  // the last connection may have taken it along
@@ -173,7 +173,7 @@ void AgentMachine::answered(std::int64_t clock_us, std::int64_t echo_us, std::in
                             TimePoint now) {
   agent_.follower.hear_clock(clock_us, now);
   agent_.contact->hear_clock(clock_us, echo_us, now);
-  if (echo_us > 0) agent_.contact->grant(lease_ms, agent_.rules.heartbeat_timeout);
+  if (echo_us > 0) agent_.contact->grant(lease_ms, agent_.rules.terms.heartbeat_timeout);
 }
 
 void AgentMachine::start(const StartRound& order, TimePoint now) {
@@ -332,7 +332,7 @@ std::optional<TimePoint> AgentMachine::silence_ends() const {
   if (!agent_.contact || !agent_.rules.counts_silence) return std::nullopt;
   const Contact& contact = *agent_.contact;
   if (contact.voting_until()) return contact.voting_until();
-  const milliseconds timeout = agent_.rules.heartbeat_timeout;
+  const milliseconds timeout = agent_.rules.terms.heartbeat_timeout;
   if (const auto lease = lease_ends(agent_, workers_)) {
     const milliseconds to_leave = agent_.may_stay ? kTimeToLeave.of(timeout) : milliseconds{0};
     return std::min(*lease - to_leave, contact.answered() + kLeaseStops.of(timeout));
@@ -362,11 +362,11 @@ void AgentMachine::check_silence(TimePoint now) {
   const auto silence = silence_ends();
   if (!silence || now < *silence) return;
   if (agent_.contact->voting_until()) return finish(search_.give_up_candidate(now), now);
-  if (!lease_ends(agent_, workers_) && now - *silence > agent_.rules.heartbeat_timeout / 2)
+  if (!lease_ends(agent_, workers_) && now - *silence > agent_.rules.terms.heartbeat_timeout / 2)
     // This process itself slept (Ctrl-Z, a frozen machine), and read no message.
     return agent_.contact->heard(now);
   agent_.act(Disconnect{});
-  lose(Loss::kSilent, "silent for " + seconds_text(agent_.rules.heartbeat_timeout), now);
+  lose(Loss::kSilent, "silent for " + seconds_text(agent_.rules.terms.heartbeat_timeout), now);
 }
 
 // --- what it tells ---

@@ -32,7 +32,7 @@ void AgentState::beat(TimePoint now) {
 }
 
 std::chrono::milliseconds AgentState::beat_interval() const {
-  return std::max(kBeat.of(rules.heartbeat_timeout), std::chrono::milliseconds{1});
+  return std::max(kBeat.of(rules.terms.heartbeat_timeout), std::chrono::milliseconds{1});
 }
 
 }  // namespace ddprun

@@ -22,7 +22,7 @@ milliseconds time_left(TimePoint until, TimePoint now) {
 void note_gone(AgentState& agent, const std::string& place, TimePoint now) {
   Follower& follower = agent.follower;
   if (place == follower.state().leader && !follower.state().leader_dead)
-    follower.find_leader_gone(follower.is_counted(agent.rules.heartbeat_timeout, now));
+    follower.find_leader_gone(follower.is_counted(agent.rules.terms.heartbeat_timeout, now));
   for (const Successor& successor : agent.successors)
     if (successor.endpoint == place) follower.find_member_gone(successor.rank);
 }
@@ -59,7 +59,7 @@ const std::string& CoordinatorSearch::here() const {
 
 milliseconds CoordinatorSearch::patience_with_candidate() const {
   const bool votes = agent_.follower.knows_a_round() || !takes_turns();
-  return votes ? std::max(agent_.rules.heartbeat_timeout / 2, kVotingMin) : kVotingOfNewcomer;
+  return votes ? std::max(agent_.rules.terms.heartbeat_timeout / 2, kVotingMin) : kVotingOfNewcomer;
 }
 
 // --- connections ---
@@ -89,7 +89,7 @@ bool CoordinatorSearch::joined(const Joined& answer) {
 void CoordinatorSearch::part(TimePoint now) {
   if (const auto ends = lease_ends(agent_, workers_)) workers_.set_dead_by(*ends);
   if (!workers_.dead_by() && agent_.follower.knows_a_round()) workers_.set_dead_by(now);
-  agent_.follower.part(agent_.rules.heartbeat_timeout);
+  agent_.follower.part(agent_.rules.terms.heartbeat_timeout);
   agent_.contact.reset();
   workers_.hurry(now);
 }
@@ -107,7 +107,7 @@ void CoordinatorSearch::reach(Attempt attempt, TimePoint now) {
 /// A node that is cut off stops its workers: the others go on without it, with its ranks.
 CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& reason,
                                                TimePoint now) {
-  const bool was_soon = now - agent_.contact->since() < agent_.rules.heartbeat_timeout;
+  const bool was_soon = now - agent_.contact->since() < agent_.rules.terms.heartbeat_timeout;
   losses_.count(was_soon, now);
   const bool obeyed = agent_.contact->is_joined();
   part(now);
@@ -119,7 +119,7 @@ CoordinatorSearch::End CoordinatorSearch::lost(Loss loss, const std::string& rea
   }
   const bool runs = workers_.state() == WorkerRound::State::kRunning && loss == Loss::kClosed;
   if (runs && may_outlive_connection(agent_, workers_, now)) return resume(now);
-  const bool joins_in_vain = losses_.lasted(now) >= agent_.rules.join_timeout;
+  const bool joins_in_vain = losses_.lasted(now) >= agent_.rules.terms.join_timeout;
   if (!agent_.follower.knows_a_round() && (!agent_.rules.rejoin || joins_in_vain))
     return AgentEnd{Why::kCoordinatorLost, {}, 0, reason};
   // If no process listens there any more, this node can report to a successor that the leader is
@@ -194,7 +194,7 @@ CoordinatorSearch::End CoordinatorSearch::follow(const Redirect& order, TimePoin
 
 CoordinatorSearch::End CoordinatorSearch::workers_stopped(TimePoint now) {
   if (agent_.follower.knows_a_round()) return succeed(now);
-  return meet(agent_.rules.heartbeat_timeout, now);
+  return meet(agent_.rules.terms.heartbeat_timeout, now);
 }
 
 // --- where it goes ---
@@ -204,8 +204,9 @@ CoordinatorSearch::End CoordinatorSearch::workers_stopped(TimePoint now) {
 CoordinatorSearch::End CoordinatorSearch::meet(milliseconds patience_with_refusals, TimePoint now) {
   if (agent_.rules.places.size() > 1) return look_around(now);
   aim_ = Aim::kMeet;
-  const auto answer = std::max(agent_.rules.heartbeat_timeout, kAnswerTimeoutMin);
-  reach({"", {agent_.rules.join_timeout, patience_with_refusals, answer}, losses_.pause()}, now);
+  const auto answer = std::max(agent_.rules.terms.heartbeat_timeout, kAnswerTimeoutMin);
+  reach({"", {agent_.rules.terms.join_timeout, patience_with_refusals, answer}, losses_.pause()},
+        now);
   return {};
 }
 
@@ -231,10 +232,11 @@ CoordinatorSearch::End CoordinatorSearch::try_next(TimePoint now) {
 /// coordinator's place, it comes first.
 CoordinatorSearch::End CoordinatorSearch::try_next_place(TimePoint now) {
   const bool gone = turns_->all_refuse() && met_;
-  const auto patience = gone ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
+  const auto patience =
+      gone ? agent_.rules.terms.heartbeat_timeout : agent_.rules.terms.join_timeout;
   if (now - turns_->since() >= patience)
     return AgentEnd{met_ ? Why::kCoordinatorLost : Why::kNoCoordinator, {}, 0, turns_->findings()};
-  if (auto note = turns_->note(agent_.rules.join_timeout, now)) agent_.warn(std::move(*note));
+  if (auto note = turns_->note(agent_.rules.terms.join_timeout, now)) agent_.warn(std::move(*note));
   milliseconds pause{0};
   std::string place = std::exchange(try_first_, "");
   if (place.empty()) {
@@ -254,7 +256,7 @@ CoordinatorSearch::End CoordinatorSearch::try_next_place(TimePoint now) {
 CoordinatorSearch::End CoordinatorSearch::resume(TimePoint now) {
   aim_ = Aim::kResume;
   const bool is_server = !agent_.follower.knows_a_round();
-  const auto reserve = kServerReserve.of(agent_.rules.heartbeat_timeout);
+  const auto reserve = kServerReserve.of(agent_.rules.terms.heartbeat_timeout);
   const auto time = std::max(time_left(*workers_.dead_by() - reserve, now), milliseconds{1});
   const std::string& leader = agent_.follower.state().leader;
   const std::string place = is_server ? server_ : leader == agent_.rules.endpoint ? "" : leader;

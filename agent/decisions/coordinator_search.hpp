@@ -65,7 +65,7 @@ class CoordinatorSearch {
   /// Whether who follows a coordinator that is lost may soon be found.
   bool finds_successor() const;
 
-  End begin(TimePoint now) { return meet(agent_.rules.join_timeout, now); }
+  End begin(TimePoint now) { return meet(agent_.rules.terms.join_timeout, now); }
   /// A connection was made, to that place in place of the one that was wished, if it has a name.
   void connected(const std::string& place, std::optional<TimePoint> asked, TimePoint now);
   /// No place has answered.

@@ -57,11 +57,12 @@ SuccessorSearch::Next AmongNodes::next(Turns& turns, milliseconds pause, TimePoi
   const VoterState& voter = agent_.follower.state();
   const int nodes = std::max(voter.proposed.voters, voter.committed.voters);
   const bool alone = nodes < 3 && turns.all_refuse();
-  const auto patience = alone ? agent_.rules.heartbeat_timeout : agent_.rules.join_timeout;
+  const auto patience =
+      alone ? agent_.rules.terms.heartbeat_timeout : agent_.rules.terms.join_timeout;
   const auto searched = now - turns.since();
   if (searched >= patience) return in_vain(nodes, agent_.extra_voter, patience);
   const Turns::Try next = turns.next();
-  if (agent_.held_end && (turns.all_gone() || searched >= agent_.rules.heartbeat_timeout))
+  if (agent_.held_end && (turns.all_gone() || searched >= agent_.rules.terms.heartbeat_timeout))
     return AgentEnd{Why::kJobEnded, *agent_.held_end, 0, ""};
   // One that admits this node may be lost at once, each time.
   if (next.turn > 0) pause = ConnectPlan::pause_number(next.turn);
@@ -85,14 +86,14 @@ class InRegistry final : public SuccessorSearch {
 
 SuccessorSearch::Next InRegistry::next(Turns& turns, milliseconds pause, TimePoint now) const {
   const AgentRules& rules = agent_.rules;
-  const auto patience = agent_.held_end ? rules.heartbeat_timeout : rules.join_timeout;
+  const auto patience = agent_.held_end ? rules.terms.heartbeat_timeout : rules.terms.join_timeout;
   const auto left = std::chrono::duration_cast<milliseconds>(turns.since() + patience - now);
   if (left <= milliseconds{0} && agent_.held_end)
     return AgentEnd{Why::kJobEnded, *agent_.held_end, 0, ""};
   if (left <= milliseconds{0}) return AgentEnd{Why::kCoordinatorLost, {}, 0, turns.last_reason()};
   const Turns::Try next = turns.next_or_last();
   const auto time = next.place.empty() ? left : std::min(left, milliseconds{kPlaceTimeout});
-  const auto answer = std::max(rules.heartbeat_timeout, kAnswerTimeoutMin);
+  const auto answer = std::max(rules.terms.heartbeat_timeout, kAnswerTimeoutMin);
   if (turns.tries() > 2) pause = ConnectPlan::pause_number(turns.tries() - 1);
   return Attempt{next.place, {time, milliseconds{0}, std::min(time, answer)}, pause};
 }

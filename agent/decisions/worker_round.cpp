@@ -192,7 +192,7 @@ void WorkerRound::hold(TimePoint now) {
   if (!staying_.hold()) return leave({}, now);
   state_ = State::kStopping;
   agent_.act(AskToHold{number_});
-  grace_ = Grace{Asked::kHold, now + std::min(kTimeToHold, agent_.rules.shutdown_timeout)};
+  grace_ = Grace{Asked::kHold, now + std::min(kTimeToHold, agent_.rules.terms.shutdown_timeout)};
   hurry(now);
 }
 
@@ -203,7 +203,7 @@ void WorkerRound::go_on_when_held(const WorkerWord& word, TimePoint now) {
   if (holding == nullptr || holding->step < 0) return give_up_hold(now);
   const auto step = staying_.held_at();
   if (!step) return;
-  grace_ = Grace{Asked::kLastStep, now + agent_.rules.shutdown_timeout};
+  grace_ = Grace{Asked::kLastStep, now + agent_.rules.terms.shutdown_timeout};
   agent_.tell(Holding{number_, *step});
 }
 
@@ -217,7 +217,7 @@ void WorkerRound::leave(const RankList& hung, TimePoint now) {
   state_ = State::kStopping;
   agent_.act(AskToLeave{number_});
   if (!hung.empty()) agent_.act(KillWorkers{hung});
-  grace_ = Grace{Asked::kLeave, now + agent_.rules.shutdown_timeout};
+  grace_ = Grace{Asked::kLeave, now + agent_.rules.terms.shutdown_timeout};
   hurry(now);
   go_on_when_parked(now);
 }
@@ -242,7 +242,7 @@ void WorkerRound::stop(int signal, TimePoint now) {
   agent_.act(SignalWorkers{signal});
   agent_.act(SignalWorkers{SIGCONT});  // a worker that is suspended gets its chance, too
   const bool leaves = holds(*this) || asked(*this) == Asked::kLeave;
-  const TimePoint ends = now + agent_.rules.shutdown_timeout;
+  const TimePoint ends = now + agent_.rules.terms.shutdown_timeout;
   // Others count on the end of the round by the time that it had for being left.
   grace_ = Grace{Asked::kSigterm, leaves ? std::min(grace_->ends, ends) : ends, now + kSoonEnough};
   hurry(now);
@@ -328,7 +328,7 @@ void WorkerRound::sweep(TimePoint now) {
   const bool is_killed = asked(*this) == Asked::kSigkill;
   const bool in_place = staying_.in_place();
   const auto time =
-      std::min(in_place ? kEndsByItself : kLeftoverTime, agent_.rules.shutdown_timeout);
+      std::min(in_place ? kEndsByItself : kLeftoverTime, agent_.rules.terms.shutdown_timeout);
   const TimePoint ends = grace_ && !in_place ? grace_->ends : now + time;
   state_ = State::kSweeping;
   grace_.reset();

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 AgentRules rules_of(World& world, int host, const OwnProcess* process) {
   AgentRules rules = world.plan.group;
   rules.workers = world.random.number(1, rules.workers);
-  rules.join_timeout = world.plan.rounds.terms.join_timeout;
+  rules.terms.join_timeout = world.plan.rounds.terms.join_timeout;
   rules.endpoint = world.plan.rounds.endpoint;
   if (process != nullptr && process->can_seek()) {
     rules.find_successor = FindSuccessor::kInRegistry;

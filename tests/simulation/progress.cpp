@@ -82,7 +82,7 @@ void Invariants::check_silent_evicted() {
 void Invariants::check_cut_off(const AgentShell& agent) {
   if (agent.gone() || agent.frozen() || agent.round_alive() == 0) return;
   const auto silence = world_.time.now() - agent.last_heard();
-  require(silence <= world_.plan.group.heartbeat_timeout + stop_max() + kSlack, [&] {
+  require(silence <= world_.plan.group.terms.heartbeat_timeout + stop_max() + kSlack, [&] {
     return "who is cut off stops: " + agent.id() + " has heard nothing for " + in_seconds(silence) +
            ", and workers of " + std::to_string(agent.round_alive()) + " are alive";
   });
@@ -208,7 +208,7 @@ milliseconds Invariants::stop_max() const {
   const milliseconds stuck = world_.plan.stuck_percent > 0 ? kKillTimeout + kSweepTimeout : 0ms;
   const milliseconds checkpoint = ever_announced_ ? world_.plan.group.preempt_timeout : 0ms;
   const milliseconds look = world_.plan.group.checks_itself ? kCheckTimeMax : 0ms;
-  return checkpoint + world_.plan.group.shutdown_timeout + stuck + look + kSlack;
+  return checkpoint + world_.plan.group.terms.shutdown_timeout + stuck + look + kSlack;
 }
 
 /// Silence is noticed, workers are stopped, nodes join again, and for that the others are stopped.

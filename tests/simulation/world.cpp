@@ -14,10 +14,10 @@ JobPlan draw_plan(Random& random) {
   plan.rounds.terms.join_timeout = random.time(10s, 60s);
   plan.rounds.terms.heartbeat_timeout = random.time(2s, 8s);
   plan.group.workers = random.number(1, 3);
-  plan.group.shutdown_timeout = plan.rounds.terms.shutdown_timeout = random.time(1s, 10s);
+  plan.group.terms.shutdown_timeout = plan.rounds.terms.shutdown_timeout = random.time(1s, 10s);
   plan.group.preempt_timeout = random.time(1s, 20s);
   plan.group.preempt_timeout_after_sigterm = plan.group.preempt_timeout;
-  plan.group.heartbeat_timeout = plan.rounds.terms.heartbeat_timeout;
+  plan.group.terms.heartbeat_timeout = plan.rounds.terms.heartbeat_timeout;
   plan.group.rejoin = random.chance(80);
   plan.run_max = random.time(10s, 240s);
   plan.ranks_wanted = random.chance(35);

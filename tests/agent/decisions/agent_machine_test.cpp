@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 class AgentMachineFixture : protected MachineFixture {
  protected:
   AgentMachineFixture()
-      : MachineFixture{{.workers = 2, .shutdown_timeout = 30s, .heartbeat_timeout = 24h}} {
+      : MachineFixture{
+            {.workers = 2, .terms = {.heartbeat_timeout = 24h, .shutdown_timeout = 30s}}} {
     step(Connected{});
   }
   void ordered(const CoordinatorMessage& message) { step(Ordered{message}); }

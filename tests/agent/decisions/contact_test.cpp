@@ -17,8 +17,7 @@ constexpr ExitStatus kTerminated{.signal = SIGTERM};
 class ContactFixture : protected MachineFixture {
  protected:
   ContactFixture()
-      : MachineFixture{
-            {.workers = 2, .join_timeout = 600s, .heartbeat_timeout = 8s, .rejoin = true}} {
+      : MachineFixture{{.workers = 2, .terms = {.heartbeat_timeout = 8s}, .rejoin = true}} {
     step(AgentBegins{});
   }
 
@@ -202,7 +201,7 @@ TEST_CASE_METHOD(ContactFixture, "it beats no more after its end") {
 
 class AloneFixture : protected MachineFixture {
  protected:
-  AloneFixture() : MachineFixture{{.heartbeat_timeout = 5s, .counts_silence = false}} {
+  AloneFixture() : MachineFixture{{.terms = {.heartbeat_timeout = 5s}, .counts_silence = false}} {
     step(AgentBegins{});
   }
 };

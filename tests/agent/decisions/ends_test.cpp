@@ -58,7 +58,7 @@ class EndsFixture {
   TimePoint now_{100s};
 
  private:
-  AgentMachine machine_{{.workers = 4, .heartbeat_timeout = 24h}};
+  AgentMachine machine_{{.workers = 4, .terms = {.heartbeat_timeout = 24h}}};
   std::vector<AgentAction> actions_;
 };
 

@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 class GraceFixture : protected MachineFixture {
  protected:
   GraceFixture()
-      : MachineFixture{{.workers = 2, .shutdown_timeout = 30s, .heartbeat_timeout = 24h}} {
+      : MachineFixture{
+            {.workers = 2, .terms = {.heartbeat_timeout = 24h, .shutdown_timeout = 30s}}} {
     step(Connected{});
     step(Ordered{StartRound{.round = 1}});
   }

@@ -15,8 +15,9 @@ using namespace std::chrono_literals;
 class HostedAgentFixture : protected MachineFixture {
  protected:
   HostedAgentFixture()
-      : MachineFixture{
-            {.workers = 1, .join_timeout = 60s, .shutdown_timeout = 30s, .rejoin = true}} {
+      : MachineFixture{{.workers = 1,
+                        .terms = {.join_timeout = 60s, .shutdown_timeout = 30s},
+                        .rejoin = true}} {
     now_ += 1h;
     step(AgentBegins{});
     step(Connected{now_, ""});

@@ -36,7 +36,7 @@ class PairFixture : public MachineFixture {
  public:
   explicit PairFixture(std::vector<std::string> places = {}, bool checks_itself = false)
       : MachineFixture{{.workers = 2,
-                        .join_timeout = 60s,
+                        .terms = {.join_timeout = 60s},
                         .rejoin = true,
                         .endpoint = "h0:1",
                         .places = std::move(places),

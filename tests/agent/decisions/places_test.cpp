@@ -13,7 +13,7 @@ class NewcomerFixture : protected MachineFixture {
  protected:
   NewcomerFixture()
       : MachineFixture{{.workers = 1,
-                        .join_timeout = 60s,
+                        .terms = {.join_timeout = 60s},
                         .rejoin = true,
                         .endpoint = "h0:1",
                         .places = {"h0:1", "h1:1", "h2:1"}}} {

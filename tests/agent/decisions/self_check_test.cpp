@@ -15,8 +15,7 @@ class CheckedNode : public MachineFixture {
  protected:
   CheckedNode()
       : MachineFixture{{.workers = 1,
-                        .shutdown_timeout = 30s,
-                        .heartbeat_timeout = 24h,
+                        .terms = {.heartbeat_timeout = 24h, .shutdown_timeout = 30s},
                         .endpoint = "h0:1",
                         .checks_itself = true}} {
     step(AgentBegins{});

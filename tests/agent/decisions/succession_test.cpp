@@ -54,8 +54,7 @@ class FollowerFixture : protected MachineFixture {
 
   static AgentRules rules(FindSuccessor how) {
     return {.workers = 1,
-            .join_timeout = 60s,
-            .shutdown_timeout = 30s,
+            .terms = {.join_timeout = 60s, .shutdown_timeout = 30s},
             .rejoin = true,
             .endpoint = "h0:1",
             .find_successor = how};

@@ -15,8 +15,8 @@ class SuccessorSearchFixture {
  protected:
   explicit SuccessorSearchFixture(FindSuccessor how) {
     agent_.rules.find_successor = how;
-    agent_.rules.join_timeout = 60s;
-    agent_.rules.heartbeat_timeout = 5s;
+    agent_.rules.terms.join_timeout = 60s;
+    agent_.rules.terms.heartbeat_timeout = 5s;
     agent_.rules.places = {"h0:1", "h9:1"};
     agent_.successors = {{"h1:1", 1}, {"h2:1", 2}};
     agent_.follower.follow(Joined{.epoch = 1}, "h0:1");

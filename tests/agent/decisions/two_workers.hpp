@@ -12,9 +12,9 @@ class TwoWorkers : public MachineFixture {
  protected:
   TwoWorkers()
       : MachineFixture{{.workers = 2,
-                        .join_timeout = std::chrono::seconds{60},
-                        .shutdown_timeout = std::chrono::seconds{30},
-                        .heartbeat_timeout = std::chrono::hours{24},
+                        .terms = {.join_timeout = std::chrono::seconds{60},
+                                  .heartbeat_timeout = std::chrono::hours{24},
+                                  .shutdown_timeout = std::chrono::seconds{30}},
                         .rejoin = true,
                         .endpoint = "h0:1"}} {}
   void starts(int round) { step(Ordered{StartRound{.round = round}}); }
