@@ -8,6 +8,7 @@
 build=$(dirname "$(realpath "$DDPRUN")")
 gpu_check=$(cd "$(dirname "$0")/../../scripts" && pwd)/gpu-check
 need_sdk_torch # the packed programs are linked with it
+memory_counts || skip "a bare machine has no libraries of sanitizers"
 [ -x "$build/sdk_device_tests" ] || skip "built without the worker SDK"
 [ "$(id -u)" = 0 ] || skip "only root may change the root folder"
 unshare --mount true 2>/dev/null || skip "no mount namespaces here"
