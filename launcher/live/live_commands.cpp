@@ -23,6 +23,7 @@
 #include "base/text.hpp"
 #include "launcher/live/job_client.hpp"
 #include "launcher/live/job_texts.hpp"
+#include "launcher/live/output_reader.hpp"
 #include "launcher/options/command_options.hpp"
 #include "launcher/run/terminal.hpp"
 
@@ -56,6 +57,11 @@ asio::awaitable<Result<HttpHeard>> copy_log(FoundJob job, HttpQuestion question,
   co_return heard;
 }
 
+/// Either stream may be the one whose reader has had enough.
+asio::awaitable<void> a_reader_leaves() {
+  co_await ends_first(reader_leaves(STDOUT_FILENO), reader_leaves(STDERR_FILENO));
+}
+
 struct LogOptions {
   std::string job;
   int rank = 0;
@@ -63,7 +69,7 @@ struct LogOptions {
   std::size_t bytes = 16 * 1024;
 };
 
-/// Copies both streams of the worker at the same time.
+/// Copies both streams of the worker at the same time, as long as somebody reads them.
 Result<void> copy_both(const CommandContext& context, const FoundJob& job,
                        const LogOptions& options) {
   Result<void> result;
@@ -71,13 +77,16 @@ Result<void> copy_both(const CommandContext& context, const FoundJob& job,
     HttpQuestion question{
         .target = "/log?rank=" + std::to_string(options.rank) + "&stream=" + (err ? "err" : "out") +
                   "&bytes=" + std::to_string(options.bytes) + (options.follow ? "&follow=1" : "")};
-    const auto judge = [&](Result<HttpHeard> heard) {
+    const auto judge = [&](const std::optional<Result<HttpHeard>>& copied) {
+      if (!copied) return;
+      const Result<HttpHeard>& heard = *copied;
       if (!heard)
         result = heard.error();
       else if (heard->status != 200)
         result = Error{Error::Kind::kNotFound, first_plain_line(heard->body)};
     };
-    auto copying = copy_log(job, std::move(question), err ? context.err : context.out);
+    auto copying = before(a_reader_leaves(),
+                          copy_log(job, std::move(question), err ? context.err : context.out));
     start_coroutine(context.io, then(std::move(copying), judge), report_failure("reading a log"));
   }
   context.io.restart();
@@ -280,11 +289,12 @@ class Screen {
   bool changed_ = false;
 };
 
-/// Says when the user has had enough: he types q, or sends a signal.
+/// Says when the user has had enough: he types q, sends a signal, or reads no more, as `head` does.
 class Keys {
  public:
   explicit Keys(asio::io_context& io) : signals_{io, SIGINT, SIGTERM}, input_{io} {
     signals_.async_wait([this](const boost::system::error_code& error, int) { enough_ |= !error; });
+    start_coroutine(io, wait_for_leave(), report_failure("watching for a reader's leave"));
     if (::isatty(STDIN_FILENO) != 1) return;
     input_.assign(::dup(STDIN_FILENO));
     read();
@@ -292,6 +302,11 @@ class Keys {
   bool enough() const { return enough_; }
 
  private:
+  asio::awaitable<void> wait_for_leave() {
+    co_await reader_leaves(STDOUT_FILENO);
+    enough_ = true;
+  }
+
   void read() {
     input_.async_wait(asio::posix::stream_descriptor::wait_read,
                       [this](const boost::system::error_code& error) {

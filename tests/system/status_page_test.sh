@@ -42,6 +42,13 @@ if "$DDPRUN" status nobody >"$scratch/answer" 2>&1; then fail "a job that is not
 answers "no running job begins with 'nobody'; running: .*'job-7' \(process $pid\)"
 if "$DDPRUN" logs job-7 9 >"$scratch/answer" 2>&1; then fail "a rank that is not there has a log"; fi
 answers 'no worker of this node has rank 9'
+# What goes on writing ends with its reader, also where there is nothing to write.
+for endless in "top job-7" "top job-7 --interval 3600" "logs job-7 1 -f"; do
+  # shellcheck disable=SC2086
+  timeout 60 "$DDPRUN" $endless 2>&1 | head -n 1 >"$scratch/answer" ||
+    fail "ddprun $endless does not end well when its reader has gone"
+  answers 'job job-7: running|rank 1 '
+done
 [ "$(stat -c %a "$TMPDIR/ddprun-$(id -u)")" = 700 ] || fail "the folder of jobs is not private"
 
 # --- HTTP ---
