@@ -14,6 +14,9 @@
 #include <ctime>
 #include <sstream>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "agent/workers/worker_plan.hpp"
 #include "base/descriptor.hpp"
@@ -70,6 +73,36 @@ bool kill_marked(const std::string& mark) {
   return any;
 }
 
+// The guardian hears words that end with a zero byte. The empty one dismisses it, and each other
+// one is a mark and the path that it is about.
+constexpr char kWithAll = '*';
+constexpr char kIfEmpty = '-';
+
+/// Returns the words that it has heard when its agent is gone. Dismissed, it ends.
+std::vector<std::string> hear_until_alone(int pipe) {
+  std::vector<std::string> words;
+  std::string word;
+  for (;;) {
+    char next = 0;
+    const ssize_t n = read(pipe, &next, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) return words;
+    if (n < 0 || (next == 0 && word.empty())) _exit(0);
+    if (next == 0)
+      words.push_back(std::exchange(word, {}));
+    else
+      word += next;
+  }
+}
+
+void remove_what(const std::string& word) {
+  std::error_code ignored;  // somebody else may have been faster
+  if (word.front() == kWithAll)
+    std::filesystem::remove_all(word.substr(1), ignored);
+  else
+    std::filesystem::remove(word.substr(1), ignored);
+}
+
 [[noreturn]] void guard(int pipe, const std::string& mark) {
   setsid();
   prctl(PR_SET_NAME, "dpr-guardian");  // `killall ddprun` is not meant for it
@@ -81,14 +114,12 @@ bool kill_marked(const std::string& mark) {
   sigprocmask(SIG_SETMASK, &all, nullptr);
   dup2(pipe, STDIN_FILENO);
   close_files_from(STDIN_FILENO + 1);  // or readers of our output would wait for this process
-  char dismissed = 0;
-  ssize_t n = 0;
-  do n = read(STDIN_FILENO, &dismissed, 1);
-  while (n < 0 && errno == EINTR);
-  for (int pass = 0, empty = 0; n == 0 && pass < kPassesMax && empty < kEmptyPasses; ++pass) {
+  const std::vector<std::string> words = hear_until_alone(STDIN_FILENO);
+  for (int pass = 0, empty = 0; pass < kPassesMax && empty < kEmptyPasses; ++pass) {
     empty = kill_marked(mark) ? 0 : empty + 1;
     nanosleep(&kPassDelay, nullptr);
   }
+  for (const std::string& word : words) remove_what(word);
   _exit(0);
 }
 
@@ -106,8 +137,25 @@ Guardian::Guardian(const std::string& mark) {
 
 Guardian::~Guardian() {
   if (pid_ < 0) return;
-  const char dismissed = 1;
-  if (write(pipe_.number(), &dismissed, 1) == 1) waitpid(pid_, nullptr, __WCLONE);
+  tell("");
+  waitpid(pid_, nullptr, __WCLONE);
+}
+
+void Guardian::also_remove(const std::filesystem::path& path) {
+  std::error_code nowhere;
+  tell(kWithAll + absolute(path, nowhere).string());
+}
+
+void Guardian::also_remove_if_empty(const std::filesystem::path& folder) {
+  std::error_code nowhere;
+  tell(kIfEmpty + absolute(folder, nowhere).string());
+}
+
+/// One that is gone already hears nothing.
+void Guardian::tell(std::string_view word) {
+  const std::string ended = std::string{word} + '\0';
+  if (pid_ < 0) return;
+  [[maybe_unused]] const ssize_t n = write(pipe_.number(), ended.data(), ended.size());
 }
 
 }  // namespace ddprun

@@ -14,6 +14,7 @@
 
 #include "agent/agent.hpp"
 #include "agent/control_server.hpp"
+#include "agent/timers/timer_table.hpp"
 #include "agent/workers/guardian.hpp"
 #include "base/coroutines.hpp"
 #include "base/log.hpp"
@@ -103,12 +104,16 @@ class Run {
     node_.mark = fresh_id();
     guardian_.emplace(node_.mark);
     node_.guardian = guardian_->pid();
-    return has_logs ? Result<void>{} : make_directory();
+    if (has_logs) return {};
+    auto made = make_directory();
+    if (directory_) guardian_->also_remove(directory_->path());
+    return made;
   }
 
   Result<void> prepare_services() {
     for (Service* const service : services_)
       if (auto prepared = service->prepare(node_); !prepared) return prepared;
+    hand_to_guardian();
     say_threads(spec_, node_.machine, environment_);
     return {};
   }
@@ -155,8 +160,9 @@ class Run {
     if (end.tells_job || end.agent.why != AgentEnd::Why::kJobEnded)
       report_end(end.agent, job, end.facts, spec_.title, consoles_.err);
     if (end.agent.job.failure) hand_up_error_file(*end.agent.job.failure, environment_);
-    if (directory_ && std::ranges::any_of(end.facts.outcome.failures, has_error_file))
-      directory_->keep();
+    if (!directory_ || std::ranges::none_of(end.facts.outcome.failures, has_error_file)) return;
+    directory_->keep();
+    guardian_.reset();  // nothing runs any more, and it would remove what the report names
   }
 
  private:
@@ -194,6 +200,19 @@ class Run {
     std::vector<int> held = spec_.stop_signals;
     std::ranges::copy(spec_.preemption.signals, std::back_inserter(held));
     signals_.emplace(held);
+  }
+
+  /// What the services have made under fresh names is removed also if ddprun is killed. A pipe that
+  /// the user has named is not: the next job may have it by then.
+  void hand_to_guardian() {
+    if (const auto& folder = published_.folder()) {
+      guardian_->also_remove(folder->path());
+      guardian_->also_remove_if_empty(folder->path().parent_path());
+    }
+    const std::string& pipe = node_.endpoints.timer_pipe;
+    const bool is_own = pipe != environment_(kTimerFileVariable).value_or("");
+    for (const std::string& path : {node_.paths.watch_folder, is_own ? pipe : ""})
+      if (!path.empty()) guardian_->also_remove(path);
   }
 
   Result<void> open_event_log() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# No worker survives ddprun, however it ends; nor does what a worker had put into a session of its own.
+# No worker survives ddprun, however it ends; nor does what a worker had put into a session of its own. No temporary
+# file does, either.
 . "$(dirname "$0")/lib.sh"
 
 worker='trap "" TERM INT HUP; exec 9>"$alive"
@@ -7,12 +8,20 @@ worker='trap "" TERM INT HUP; exec 9>"$alive"
   (setsid sleep 1000 &)
   echo here >"$ready"; sleep 1000'
 
+export XDG_RUNTIME_DIR=$TMPDIR/runtime TORCHELASTIC_ENABLE_FILE_TIMER=1
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+temporary_files() { find "$TMPDIR" -mindepth 1 ! -path "$XDG_RUNTIME_DIR" ! -name 'tsan.rodata.*'; }
 watch_lives
 start --nproc-per-node 4 --no-python sh -c "$worker"
 wait_ready 8
+for kind in /ddprun-see- /runtime/ddprun/ /ddprun_ /watchdog_timer_; do
+  temporary_files | grep -F "$kind" >/dev/null || fail "no temporary file like $kind: $(temporary_files)"
+done
 kill -KILL "$pid"
 ends 137
 all_dead
+are_gone() { [ -z "$(temporary_files)" ]; }
+until_true 60 "the temporary files to be gone" are_gone
 
 # A job within a job goes with it.
 watch_lives

@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <string>
 
 #include "agent/workers/worker_plan.hpp"
 #include "tests/support/probes.hpp"
@@ -35,12 +37,14 @@ struct Sleeper {
 };
 
 /// Starts a process with a guardian that dies without a word; returns when the guardian has ended.
-void die_with_guardian(const std::string& mark) {
+void die_with_guardian(
+    const std::string& mark, const std::function<void(Guardian&)>& prepare = [](Guardian&) {}) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // so that this process is the parent that reaps the guardian
   Pipe pipe;
   const pid_t agent = fork();
   if (agent == 0) {
-    const Guardian guardian{mark};
+    Guardian guardian{mark};
+    prepare(guardian);
     const std::string pid = std::to_string(guardian.pid()) + "\n";
     if (::write(pipe.writer(), pid.data(), pid.size()) < 0) _exit(1);
     raise(SIGKILL);
@@ -84,6 +88,30 @@ TEST_CASE("a guardian also kills who is just executing another program") {
     die_with_guardian(mark);
     REQUIRE(loop.run(restless.wait(), "the restless one's end") == ExitStatus{.signal = SIGKILL});
   }
+}
+
+TEST_CASE("a guardian removes what its agent has made, and no folder of others") {
+  const ScratchFolder folder;
+  for (const std::string name : {"own/a/b", "empty/own/c", "full/own/d", "full/other", "pipe"})
+    folder.write(name, "text");
+  die_with_guardian(own_mark(), [&](Guardian& guardian) {
+    for (const std::string name : {"own", "empty/own", "full/own", "pipe", "not there"})
+      guardian.also_remove(folder / name);
+    for (const std::string name : {"empty", "full"}) guardian.also_remove_if_empty(folder / name);
+  });
+  for (const std::string name : {"own", "empty", "full/own", "pipe"})
+    CHECK_FALSE(std::filesystem::exists(folder / name));
+  CHECK(std::filesystem::exists(folder / "full/other"));
+}
+
+TEST_CASE("a guardian that is dismissed removes nothing") {
+  const ScratchFolder folder;
+  folder.write("log", "text");
+  {
+    Guardian guardian{own_mark()};
+    guardian.also_remove(folder / "log");
+  }
+  CHECK(std::filesystem::exists(folder / "log"));
 }
 
 TEST_CASE("a guardian that is dismissed kills nobody") {
