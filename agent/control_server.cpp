@@ -161,7 +161,8 @@ asio::awaitable<HttpReply> ControlServer::answer(HttpRequest request) {
   }
   if (request.path == "/stop" && post) co_return stop();
   if (request.path == "/dump" && post) {
-    HttpReply reply = co_await dump(request.parameter("json") == "1");
+    const std::string name = request.parameter("name");
+    HttpReply reply = co_await dump(request.parameter("json") == "1", name);
     co_return reply;
   }
   co_return sentence(404, "there is nothing at " + request.path);
@@ -174,12 +175,14 @@ asio::awaitable<HttpReply> ControlServer::tell_status() {
   co_return HttpReply{{.type = "application/json", .body = to_json(*status)}};
 }
 
-asio::awaitable<HttpReply> ControlServer::dump(bool as_json) {
+/// `name` is how people call the job, where that is not its run id.
+asio::awaitable<HttpReply> ControlServer::dump(bool as_json, std::string name) {
   const auto dump = co_await agent_.dump(kDumpAnswerTimeout);
   if (!dump) co_return sentence(503, dump.error().message);
   if (as_json)
     co_return HttpReply{{.type = "application/json", .body = dump_json(*dump, facts_.run_id)}};
-  co_return HttpReply{{.type = kTextType, .body = dump_text(*dump, facts_.run_id)}};
+  co_return HttpReply{
+      {.type = kTextType, .body = dump_text(*dump, name.empty() ? facts_.run_id : name)}};
 }
 
 HttpReply ControlServer::stop() {

@@ -5,7 +5,8 @@
 //   GET /log?rank=R&stream=S   the last lines of a worker of this node; S is "out" or "err"; with
 //                              follow=1 what comes from now on, too; bytes=N: that many of them
 //   POST /stop                 as Ctrl-C would
-//   POST /dump                 what all workers do at this moment, as text; with json=1 as JSON
+//   POST /dump                 what all workers do at this moment, as text, under the name of
+//                              name=NAME if there is one; with json=1 as JSON
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -32,7 +33,7 @@ class ControlServer {
   asio::awaitable<void> accept();
   asio::awaitable<HttpReply> answer(HttpRequest request);
   asio::awaitable<HttpReply> tell_status();
-  asio::awaitable<HttpReply> dump(bool as_json);
+  asio::awaitable<HttpReply> dump(bool as_json, std::string name);
   HttpReply stop();
 
   JobFolder::Acceptor acceptor_;

@@ -1,5 +1,7 @@
 #include "launcher/live/job_client.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -50,6 +52,13 @@ asio::awaitable<Result<JobStatus>> ask_status(FoundJob job) {
   auto body = co_await ask(std::move(job), std::move(question));
   if (!body) co_return body.error();
   co_return parse_job_status(*body);
+}
+
+/// As a parameter of a request has it (RFC 3986, section 2.1).
+std::string in_query(std::string_view text) {
+  std::string escaped;
+  for (const unsigned char c : text) escaped += fmt::format("%{:02X}", c);
+  return escaped;
 }
 
 /// Puts a question to the agents of a job in turn, until one knows the answer.
@@ -157,8 +166,10 @@ Result<JobStatus> status_of_job(asio::io_context& io, const std::vector<FoundJob
 
 Result<std::string> dump_of_job(asio::io_context& io, const std::vector<FoundJob>& agents,
                                 bool as_json) {
+  const std::string name = in_query(names_of(agents).front());
   return first_answer<std::string>(io, agents, [&](const FoundJob& agent) {
-    HttpQuestion question{.method = "POST", .target = as_json ? "/dump?json=1" : "/dump"};
+    HttpQuestion question{.method = "POST",
+                          .target = as_json ? "/dump?json=1" : "/dump?name=" + name};
     return ask(agent, std::move(question), kDumpAnswerTimeout);
   });
 }

@@ -62,6 +62,14 @@ grep -q '"round":1,' "$scratch/status" || fail "there was a restart: $(cat "$scr
 ends 130
 says_not err 'the workers hang'
 
+# A job without a run id has the same name in a dump as elsewhere.
+start --nproc-per-node 2 --no-introspection --no-python sleep 1000
+until_true 60 "the job to have its name" dump_shows "$pid" "^job sleep-$pid: round 1, 2 workers "
+dumps "$pid" --json || fail "no dump in JSON: $(cat "$scratch/why")"
+shows '"job": "none"'
+"$DDPRUN" stop "$pid" >/dev/null
+ends 130
+
 # Without a look into the workers a dump tells what the system sees of them.
 start --nproc-per-node 2 --rdzv-id plain --no-introspection --no-python sleep 1000
 until_true 60 "both to sleep" dump_shows plain '^\[0-1\] sleeps'
