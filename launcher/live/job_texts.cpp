@@ -116,7 +116,8 @@ std::string hang_text(const HangReport& hang, const TextStyle& style) {
   for (const StackGroup& group : hang.stacks) {
     text += "  " + plain_line(ranks_text(group.ranks) + ": " + group.doing) + "\n";
     const std::vector<Frame> frames = parse_stack_text(group.stack);
-    if (!frames.empty()) text += "    " + plain_line(frame_text(frames.front())) + "\n";
+    if (const Frame* const frame = user_frame(frames))
+      text += "    " + plain_line(frame_text(*frame)) + "\n";
   }
   return text;
 }

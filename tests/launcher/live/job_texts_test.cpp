@@ -73,6 +73,8 @@ TEST_CASE("a job that hangs says so first, with what each rank does") {
   place(text, "job r1: hangs, round 2");
   place(jobs_table({{"r1", {.pid = 7}, status}}, 0, {}), "hangs");
   place(text, "  rank 1: sleeps\n    load  x.py:12\n");
+  status.hang->stacks[0].stack = "wait\t/v/site-packages/torch/distributed/d.py\t7\nmain\tx.py\t3";
+  place(status_text(status, {}), "  rank 1: sleeps\n    main  x.py:3\n");
   CHECK(text.find('\t') == std::string::npos);
 }
 
