@@ -27,7 +27,7 @@ bool is_c_library(std::string_view file) {
 }
 
 /// The folder of the installed package that a file of Python belongs to; "" where it belongs to
-/// none, or to torch, which calls the user's code and is called by it.
+/// none, or to torch or ddprun, which call the user's code and are called by it.
 std::string_view package_of(std::string_view file) {
   if (!file.ends_with(".py")) return {};
   for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
@@ -36,7 +36,8 @@ std::string_view package_of(std::string_view file) {
     const std::size_t name = found + folder.size();
     const std::size_t end = file.find('/', name);
     const std::string_view package = file.substr(0, std::min(end, file.size()));
-    return package.substr(name) == "torch" ? std::string_view{} : package;
+    const std::string_view its_name = package.substr(name);
+    return its_name == "torch" || its_name == "ddprun" ? std::string_view{} : package;
   }
   return {};
 }
@@ -60,7 +61,7 @@ bool is_library_file(std::string_view file) {
   if (file.empty() || has(file, "/usr/include/") || is_c_library(file)) return true;
   if (has_any(file, {"/site-packages/", "/dist-packages/", "/torch/_", "/torch/nn/",
                      "/torch/utils/", "/torch/distributed/", "/torch/autograd/", "/torch/optim/",
-                     "/torch/serialization.py", "/torch/storage.py"}))
+                     "/torch/serialization.py", "/torch/storage.py", "/worker_sdk/python/ddprun/"}))
     return true;
   const std::size_t lib = file.find("/lib/python3");  // /usr/lib/python3.11/threading.py
   return lib != std::string_view::npos || has(file, "/lib64/python3");

@@ -43,5 +43,16 @@ TEST_CASE("torch is nobody's program, and neither is Python itself") {
   CHECK(file_of({"", kPackages + "torch/lib/libtorch_cpu.so"}).empty());
 }
 
+TEST_CASE("ddprun's own module is a library, installed or in a clone of the sources") {
+  const std::string trainer = kPackages + "trainer/net.py";
+  for (const std::string& call : {kPackages + "ddprun/_call.py",
+                                  std::string{"/src/ddprun/worker_sdk/python/ddprun/_call.py"}}) {
+    CHECK(is_library_file(call));
+    CHECK(file_of({call, "/me/t.py", call, "<frozen runpy>"}) == "/me/t.py");
+    CHECK(file_of({kDecoder, trainer, call, "<frozen runpy>"}) == trainer);
+    CHECK(file_of({call, "<frozen runpy>"}) == call);
+  }
+}
+
 }  // namespace
 }  // namespace ddprun
