@@ -22,7 +22,7 @@ namespace {
 // --- Which option a word names ---
 
 /// What other launchers call an option, with and without underscores: mpirun, srun, accelerate,
-/// deepspeed.
+/// deepspeed; and what people guess.
 constexpr auto kNamesElsewhere = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"n", "nproc-per-node"},
     {"np", "nproc-per-node"},
@@ -40,6 +40,7 @@ constexpr auto kNamesElsewhere = std::to_array<std::pair<std::string_view, std::
     {"machine-rank", "node-rank"},
     {"main-process-ip", "master-addr"},
     {"main-process-port", "master-port"},
+    {"status-port", "status-addr"},
 });
 
 /// The option that was meant by that name; "": none.

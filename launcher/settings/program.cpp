@@ -47,9 +47,17 @@ Result<void> check_script(const std::string& script, const LocalSystem& system) 
   return invalid("'" + script + "' is " + kind + ": " + words_for_program(script) + " runs it");
 }
 
+/// Python would import "train" of "train.py", and so run it, before it finds that there is no "py".
+Result<void> check_module(const std::string& module, const LocalSystem& system) {
+  if (!module.ends_with(".py") || !system.has_file(module)) return {};
+  return invalid("-m takes a module, and '" + module + "' is a script; did you mean `ddprun " +
+                 module + "`?");
+}
+
 Result<WorkerProgram> python_program(Words words, bool module, const LocalSystem& system) {
-  if (!module)
-    if (const auto runs = check_script(words.front(), system); !runs) return runs.error();
+  const auto runs =
+      module ? check_module(words.front(), system) : check_script(words.front(), system);
+  if (!runs) return runs.error();
   auto python = find_python(system);
   if (!python) return python.error();
   WorkerProgram program{"", *python, {std::move(*python), "-u"}};

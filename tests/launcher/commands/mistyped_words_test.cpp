@@ -51,6 +51,8 @@ TEST_CASE("an option that is nearly right is named") {
         "there is no option '--nproc-pre-node'; did you mean --nproc-per-node?");
   CHECK(mistake_in({"--max_restrats", "2", "x.py"}) ==
         "there is no option '--max_restrats'; did you mean --max-restarts?");
+  CHECK(mistake_in({"--status-port", "8080", "x.py"}) ==
+        "there is no option '--status-port'; did you mean --status-addr?");
 }
 
 TEST_CASE("an option behind one dash is named as it is spelled") {
@@ -153,6 +155,15 @@ TEST_CASE_METHOD(ScriptFolder, "a script that is nearly right is named, where on
   CHECK(mistake_in({path("train")}) ==
         "there is no script '" + path("train") + "'; did you mean " + path("train.py") + "?");
   CHECK(mistake_in({path("other.py")}) == "there is no script '" + path("other.py") + "'");
+}
+
+TEST_CASE_METHOD(ScriptFolder, "a script is no module, and what runs it is named") {
+  write("train.py", "");
+  CHECK(mistake_in({"-m", path("train.py")}) == "-m takes a module, and '" + path("train.py") +
+                                                    "' is a script; did you mean `ddprun " +
+                                                    path("train.py") + "`?");
+  CHECK(spec_of({"-m", path("train")}).arguments.back() == path("train"));
+  CHECK(spec_of({"-m", path("package.py")}).arguments.back() == path("package.py"));
 }
 
 TEST_CASE_METHOD(ScriptFolder, "a file that Python cannot run is named, with what runs it") {
