@@ -82,10 +82,13 @@ constexpr std::size_t kRecordLinesMax = 3;
 constexpr std::size_t kFollowersShown = 4;
 constexpr std::size_t kPlacesShown = 3;
 
-/// faulthandler adds the names of all loaded modules, which say nothing about the failure.
+/// faulthandler adds the names of all loaded modules, which say nothing about the failure, and
+/// since Python 3.14 a stack of C functions. Its last lines, which would be quoted, are Python's
+/// own start.
 bool says_something(const std::string& line) {
   return line.find_first_not_of(" \t\r") != std::string::npos &&
-         line.find("Extension modules: ") == std::string::npos;
+         line.find("Extension modules: ") == std::string::npos &&
+         line.find("  Binary file \"") == std::string::npos;
 }
 
 void quote(Lines& out, const char* title, const Lines& lines) {

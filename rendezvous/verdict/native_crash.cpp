@@ -124,7 +124,7 @@ void read_stacks(const Lines& lines, Found& found) {
     const std::string_view line = lines[found.end].text;
     auto frame = faulthandler_frame(line);
     const bool stack = has(line, "(most recent call first):");
-    if (stack) {
+    if (stack && !has(line, "C stack trace")) {  // that one, of Python 3.14, has no frame of Python
       current = has(line, "Current thread");
       last.clear();
     }

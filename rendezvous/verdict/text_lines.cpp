@@ -113,10 +113,13 @@ bool is_noise(std::string_view line) {
   const std::string_view bare = trimmed(line);
   if (bare.empty()) return true;
   if (bare.starts_with("[W") || bare.starts_with("[I")) return true;  // torch's own log: [W1122 ...
+  // The stack of C functions that Python 3.14 adds to its own.
+  if (has_any(bare, {"C stack trace (most", "Binary file \"", "<truncated rest of calls>"}))
+    return true;
   return has_any(
       bare, {"Warning:", "warnings.warn(", "warnings.warn_explicit(", "resource_tracker",
              "NCCL INFO", "NCCL WARN", "destroy_process_group()", "Exception raised from ",
-             "frame #", "wandb:", "C++ CapturedTraceback", "Exception ignored in", "it/s]", "s/it]",
+             "frame #", "wandb:", "C++ CapturedTraceback", "Exception ignored ", "it/s]", "s/it]",
              "Extension modules:", "Aborted (core dumped)", "Segmentation fault (core dumped)"});
 }
 
