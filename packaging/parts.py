@@ -10,6 +10,7 @@ leaves nothing that the next one takes for whole. Python 3.9 is enough, and no o
 
 import argparse
 import contextlib
+import errno
 import fcntl
 import functools
 import hashlib
@@ -167,14 +168,18 @@ def sum_of(path):
     return digest.hexdigest()
 
 
+def takes_no_more(folder, problem):
+    return Failed(f"{folder} takes no more: {problem.strerror}. The parts need 800 MB; DDPRUN_CACHE names another "
+                  "folder")
+
+
 def write(path, chunks):
     try:
         with open(path, "wb") as file:
             for chunk in chunks:
                 file.write(chunk)
     except OSError as problem:
-        raise Failed(f"{path.parent} takes no more: {problem.strerror}. The parts need 800 MB; DDPRUN_CACHE names "
-                     "another folder") from problem
+        raise takes_no_more(path.parent, problem) from problem
 
 
 def download(part, to):
@@ -288,19 +293,29 @@ def folder_of(use, processor):
     return folder
 
 
+def add(part, to):
+    file = CACHE / part.file
+    try:
+        obtain(part, file)
+        unpack(file, to)
+    except (OSError, tarfile.TarError) as problem:
+        if getattr(problem, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise takes_no_more(CACHE, problem) from problem
+        raise Failed(f"{part.file} could not be unpacked into {to}: {problem}") from problem
+    finally:
+        file.unlink(missing_ok=True)
+
+
 def make_folder(folder, wanted):
     new = CACHE / f"{folder.name}.new"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
-    for part in wanted:
-        file = CACHE / part.file
-        try:
-            obtain(part, file)
-            unpack(file, new)
-        except (OSError, tarfile.TarError) as problem:
-            raise Failed(f"{part.file} could not be unpacked into {new}: {problem}") from problem
-        finally:
-            file.unlink(missing_ok=True)
+    try:
+        for part in wanted:
+            add(part, new)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)  # a disk that is full is not kept so
+        raise
     new.replace(folder)
 
 

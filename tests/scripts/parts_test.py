@@ -31,13 +31,13 @@ def sum_of(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def wheel():
+def wheel(data="data"):
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         program = zipfile.ZipInfo("tool/bin/tool")
         program.external_attr = 0o755 << 16
         archive.writestr(program, "#!/bin/sh\necho it runs\n")
-        archive.writestr("tool/data", "data")
+        archive.writestr("tool/data", data)
     return file.getvalue()
 
 
@@ -133,7 +133,7 @@ class Parts(unittest.TestCase):
     def refused(self):
         with self.assertRaises(parts.Failed) as problem:
             self.get()
-        self.assertEqual([path.name for path in parts.CACHE.glob("it-*") if not path.name.endswith(".new")], [])
+        self.assertEqual([path.name for path in parts.CACHE.glob("it-*")], [])
         return str(problem.exception)
 
     def test_a_wheel_comes_from_an_index_and_its_programs_run(self):
@@ -260,15 +260,16 @@ class Parts(unittest.TestCase):
         self.assertEqual(outputs[0], outputs[1])
         self.assertEqual(self.server.asked.count(f"/files/{WHEEL}"), 1)
 
-    def test_a_disk_that_is_full_is_said_and_no_other_way_is_tried(self):
-        def small_files():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))
-        with self.program(preexec_fn=small_files) as process:
-            _, said = process.communicate()
-        self.assertEqual(process.returncode, 1)
-        self.assertFalse((self.folder / "parts" / WHEEL).exists())
-        self.assertIn(f"{self.folder}/parts takes no more: File too large", said)
-        self.assertEqual(self.server.asked.count(f"/files/{WHEEL}"), 1)
+    def test_a_disk_that_is_full_is_said_and_left_as_it_was_and_no_other_way_is_tried(self):
+        self.list(of=wheel("data" * 10000))
+        for most in (20, len(self.data)):  # it does not take the file, or not what is in it
+            self.server.asked.clear()
+            with self.program(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))) as process:
+                _, said = process.communicate()
+            self.assertEqual(process.returncode, 1)
+            self.assertEqual([path.name for path in (self.folder / "parts").iterdir()], ["it.lock"])
+            self.assertIn(f"{self.folder}/parts takes no more: File too large", said)
+            self.assertEqual(self.server.asked.count(f"/files/{WHEEL}"), 1)
 
 
 class System(unittest.TestCase):
