@@ -69,15 +69,22 @@ def tag():
     return sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
 
+def pack(folder, files):
+    """Writes the wheel of these, and returns its name."""
+    try:
+        return wheel.write(folder, tag(), files).name
+    except OSError as problem:
+        raise SystemExit(f"ddprun: {folder} takes no more: {problem.strerror}. pip's folder is in TMPDIR") from problem
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    files = [*wheel.module(), *wheel.executable(build_executable())]
-    return wheel.write(wheel_directory, tag(), files).name
+    return pack(wheel_directory, [*wheel.module(), *wheel.executable(build_executable())])
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     """Python's module is that of the tree; `ddprun` is the one that was built now."""
     path = ("_ddprun_editable.pth", 0o644, f"{wheel.MODULE}\n".encode())
-    return wheel.write(wheel_directory, tag(), [path, *wheel.executable(build_executable())]).name
+    return pack(wheel_directory, [path, *wheel.executable(build_executable())])
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):

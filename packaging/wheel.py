@@ -114,13 +114,17 @@ def write(folder, tag, files):
     path = Path(folder) / f"ddprun-{version()}-py3-none-{tag}.whl"
     path.parent.mkdir(parents=True, exist_ok=True)
     when = max(time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", 0)))[:6], FIRST_DATE_OF_ZIP)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
-        for name, mode, data in files:
-            entry = zipfile.ZipInfo(name, when)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.create_system = 3  # Unix, where the upper half of the next field has the mode
-            entry.external_attr = (0o100000 | mode) << 16
-            wheel.writestr(entry, data)
+    try:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
+            for name, mode, data in files:
+                entry = zipfile.ZipInfo(name, when)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                entry.create_system = 3  # Unix, where the upper half of the next field has the mode
+                entry.external_attr = (0o100000 | mode) << 16
+                wheel.writestr(entry, data)
+    except OSError:
+        path.unlink(missing_ok=True)  # half a wheel has the name of a whole one
+        raise
     return path
 
 

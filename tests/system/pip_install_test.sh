@@ -53,6 +53,12 @@ fi
 call "$scratch/unpacked" build_wheel >"$scratch/out"
 cmp "$wheel" "$scratch/${wheel##*/}" || fail "the wheel of the sdist is another one"
 
+# Where the wheel finds no room, the folder is named, and no half of it stays.
+! (ulimit -f 1000 && call "$project" build_wheel) >"$scratch/out" 2>"$scratch/err" ||
+  fail "there is a wheel of more bytes than a file may have"
+says err "ddprun: $scratch/build_wheel takes no more: File too large"
+[ ! -e "$wheel" ] || fail "half a wheel is left"
+
 # Where the system lacks headers and the parts cannot be had, it says what to install and what is missing of them.
 if [ -n "$(command -v apt-get)" ]; then
   mkdir "$scratch/fake" "$scratch/parts"
