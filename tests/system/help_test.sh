@@ -61,6 +61,7 @@ run 0 topo --nproc 2
 
 # complete WORDS...: prints what bash offers for the last of them.
 complete() {
+  cd "$scratch" || return  # files of the folder are offered, too
   bash --norc -c '
     eval "$("$0" --completion bash)"
     compopt() { :; }
