@@ -122,18 +122,19 @@ LoadWatch::LoadWatch(LoadMeter meter) : shared_{std::make_shared<Shared>(std::mo
 LoadWatch::~LoadWatch() { (void)queue_.done_within(kEndsWithin); }
 
 std::optional<NodeLoad> LoadWatch::look(TimePoint now) {
-  if (now >= next_ && queue_.done_within(0ms)) {
-    next_ = now + kMeasureEvery;
-    // Where no thread can be started, the load stays unknown.
-    (void)queue_.add([shared = shared_] {
-      const NodeLoad load = shared->meter.measure();
-      const std::lock_guard lock{shared->mutex};
-      shared->load = load;
-      shared->measured = Clock::now();
-    });
-  }
-  const std::lock_guard lock{shared_->mutex};
-  return now < shared_->measured + kTellsFor ? shared_->load : std::nullopt;
+  std::unique_lock lock{shared_->mutex};
+  const auto found = now < shared_->measured + kTellsFor ? shared_->load : std::nullopt;
+  lock.unlock();
+  if (now < next_ || !queue_.done_within(0ms)) return found;
+  next_ = now + kMeasureEvery;
+  // Where no thread can be started, the load stays unknown.
+  (void)queue_.add([shared = shared_] {
+    const NodeLoad load = shared->meter.measure();
+    const std::lock_guard written{shared->mutex};
+    shared->load = load;
+    shared->measured = Clock::now();
+  });
+  return found;
 }
 
 }  // namespace ddprun

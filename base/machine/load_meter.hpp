@@ -55,8 +55,9 @@ class LoadWatch {
   LoadWatch(const LoadWatch&) = delete;
   LoadWatch& operator=(const LoadWatch&) = delete;
 
-  /// Begins a measurement, unless one began within the last second or is in progress. Returns what
-  /// the last one has found; nullopt where that is too old to tell anything, or there was none.
+  /// Returns what the last measurement has found; nullopt where that is too old to tell anything,
+  /// or there was none. Begins the next one, unless one began within the last second or is in
+  /// progress.
   std::optional<NodeLoad> look(TimePoint now);
 
  private:
