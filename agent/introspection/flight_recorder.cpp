@@ -82,11 +82,13 @@ bool is_pending(const json* entry) {
 
 /// Whether the collective that a group entered last is done, by the entries. Gloo's threads count
 /// one after the other what they have done, so that the status may be one behind for ever.
-bool is_last_done(const std::vector<const json*>& last, const std::string& id,
-                  std::int64_t enqueued) {
+bool is_last_done(const json* last, const std::string& id, std::int64_t enqueued) {
+  const auto list = entries(last);
+  if (!list) return false;
+  const auto group = parse_number<std::int64_t>(id);
   bool done = false;
-  for (const json* entry : last) {
-    if (number_of(entry, "pg_id") != parse_number<std::int64_t>(id)) continue;
+  for (const json* entry : *list) {
+    if (number_of(entry, "pg_id") != group) continue;
     if (is_pending(entry)) return false;
     done = done || number_of(entry, "collective_seq_id") == enqueued;
   }
@@ -112,8 +114,7 @@ std::optional<std::vector<GroupProgress>> read_group_progress(std::string_view t
   const ParsedJson tail = tail_of(trace);
   const json* status = member(*tail, "pg_status");
   if (!is_object(status)) return std::nullopt;
-  const ParsedJson last = last_entries(trace);
-  const auto list = entries(&*last);
+  std::optional<ParsedJson> last;  // read where a group needs it
   std::vector<GroupProgress> groups;
   for (const auto& [key, counts] : members(status)) {
     if (!is_object(counts)) continue;
@@ -121,8 +122,10 @@ std::optional<std::vector<GroupProgress>> read_group_progress(std::string_view t
     GroupProgress group{name_of(trace, id, names).name,
                         number_of(counts, "last_enqueued_collective"),
                         number_of(counts, "last_completed_collective")};
-    if (list && group.completed < group.enqueued && is_last_done(*list, id, group.enqueued))
-      group.completed = group.enqueued;
+    if (group.completed < group.enqueued) {
+      if (!last) last.emplace(last_entries(trace));
+      if (is_last_done(&**last, id, group.enqueued)) group.completed = group.enqueued;
+    }
     groups.push_back(std::move(group));
   }
   return groups;
