@@ -62,8 +62,7 @@ setpriv --pdeathsig KILL setsid taskset -c $last_cpu nice -n -20 bash -c 'echo -
 busy=$!
 disown $busy
 set -m
-is_old() { [ "$(ps -o etimes= -p $busy)" -ge 3 ]; }
-until_true 60 "the busy process to grow old" is_old
+sleep 3 # what is younger than two seconds does not count; ps tells huge ages of processes that are just there
 with_start "taskset -pc $last_cpu \$\$ >/dev/null"
 doctor 0 $all
 finds "warning cpus-busy on h3: other processes use .* of 1 CPU: .*bash \(pid $busy,"
