@@ -16,29 +16,14 @@
 
 #include "base/asio.hpp"
 #include "base/failure.hpp"
-#include "base/process/command.hpp"
 #include "base/process/spawn_pool.hpp"
+#include "base/process/start_child.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
 
-/// What becomes a child's standard output, error and input; -1: shared with the agent.
-struct ChildStreams {
-  int out = -1;
-  int err = -1;
-  int in = -1;
-};
-
-struct NewChild {
-  Command command;
-  ChildStreams streams = {};
-  std::vector<int> files = {};  // become 3, 4, ...
-};
-
 class ChildProcess {
  public:
-  struct Started;  // by a thread of the pool
-
   /// Starts all of `children` at once, and returns them in their order. Each dies with the agent
   /// (PR_SET_PDEATHSIG). It has all signals unblocked, and at their default unless the agent was
   /// started with them ignored. It has no open files but 0, 1, 2 and its `files`. `pool` must
@@ -84,7 +69,7 @@ class ChildProcess {
   bool is_released() const { return pid_ <= 0; }
   void reap_later();
   static Result<ChildProcess> adopt(const asio::any_io_executor& executor,
-                                    const std::string& program, const Started& started);
+                                    const std::string& program, const StartedChild& started);
   ChildProcess(pid_t pid, asio::posix::stream_descriptor pidfd);
 
   friend class SlowSpawn;
