@@ -39,7 +39,7 @@ std::vector<std::string> places_of(const LaunchSpec& spec, const RunFacts& run) 
 
 AgentRules agent_rules(const LaunchSpec& spec, const NodeFacts& node) {
   const RunFacts& run = node.run;
-  const bool alone = run.coordinator_here && spec.terms.nodes_max == 1;
+  const bool alone = run.coordinator_here && spec.terms.has_one_node();
   const bool has_registry = spec.meeting.etcd.has_value();
   return {.workers = spec.workers,
           .terms = spec.terms,

@@ -9,7 +9,7 @@ namespace {
 
 /// How it is decided who coordinates the job.
 LeadershipKind leadership_of(const LaunchSpec& spec) {
-  if (spec.terms.nodes_max == 1) return LeadershipKind::kAlone;
+  if (spec.terms.has_one_node()) return LeadershipKind::kAlone;
   if (spec.meeting.etcd) return LeadershipKind::kEtcd;
   return LeadershipKind::kElected;
 }

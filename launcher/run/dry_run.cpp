@@ -42,11 +42,11 @@ Foreseen first_round(const LaunchSpec& spec, const std::vector<int>& workers_of_
       all_come && workers_of_nodes.size() == static_cast<std::size_t>(spec.terms.nodes_max);
   if (counted)
     round.world_size = std::reduce(workers_of_nodes.begin(), workers_of_nodes.end());
-  else if (spec.terms.nodes_max > 1)
+  else if (!spec.terms.has_one_node())
     first.open.insert({"WORLD_SIZE", "ROLE_WORLD_SIZE"});
   if (!all_come) first.open.insert("GROUP_WORLD_SIZE");
   round.role_world_size = round.world_size;
-  if (spec.terms.nodes_max == 1) return first;
+  if (spec.terms.has_one_node()) return first;
   if (meeting.etcd && !local) first.open.insert({"MASTER_ADDR", "MASTER_PORT"});
   if (!all_come || meeting.node_rank < 0) {
     first.open.insert({"GROUP_RANK", "RANK", "ROLE_RANK"});

@@ -96,7 +96,7 @@ class Checkup {
   }
 
   /// No other node can have its place.
-  bool is_alone() const { return spec_.terms.nodes_max == 1; }
+  bool is_alone() const { return spec_.terms.has_one_node(); }
 
   void tell(const NodeFitness& fitness) const {
     if (fitness.state == NodeFitness::State::kFit)

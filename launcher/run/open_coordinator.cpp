@@ -30,7 +30,7 @@ asio::ip::address listening_address(asio::io_context& io, const LaunchSpec& spec
   boost::system::error_code is_name;
   const std::string& named = spec.meeting.coordinator.host;
   asio::ip::make_address(named, is_name);
-  if (spec.terms.nodes_max == 1 || !is_name || named == "localhost") return first;
+  if (spec.terms.has_one_node() || !is_name || named == "localhost") return first;
   const bool one_of_its_kind = resolved.size() == 1 || resolved[1].is_v4() != first.is_v4();
   if (one_of_its_kind && !first.is_loopback() && is_own_address(io, first)) return first;
   if (first.is_v4()) return asio::ip::address_v4::any();
@@ -63,7 +63,7 @@ std::string advice(asio::io_context& io, const asio::ip::address& address, std::
 Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run_id,
                   const asio::ip::address& address) {
   if (!spec.secret) {
-    if (spec.terms.nodes_max > 1 && !address.is_loopback())
+    if (!spec.terms.has_one_node() && !address.is_loopback())
       log::warn(
           "there is no secret (--secret-file): anyone who reaches port {} of this node can join "
           "the job",
@@ -201,7 +201,7 @@ Result<RunCoordinator> serve_here(const CoordinatorContext& context, const Launc
   const std::string& host = spec.meeting.coordinator.host;
   auto resolved = resolve_own(context.io, host);
   if (!resolved) return resolved.error();
-  const bool stays_here = spec.terms.nodes_max == 1 && resolved->front().is_loopback();
+  const bool stays_here = spec.terms.has_one_node() && resolved->front().is_loopback();
   if (stays_here && resolved->front().is_v4()) resolved = Addresses{own_loopback(context.io)};
   auto coordinator = serve(context, spec, run_id, *resolved);
   if (coordinator && stays_here)

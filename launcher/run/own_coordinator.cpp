@@ -40,7 +40,7 @@ OwnCoordinator::~OwnCoordinator() {
 
 Result<void> OwnCoordinator::prepare(NodeFacts& node) {
   RunFacts& run = node.run;
-  if (spec_.terms.nodes_max > 1) loop_.emplace(1);
+  if (!spec_.terms.has_one_node()) loop_.emplace(1);
   if (!spec_.node.history.empty())
     memory_ = std::make_shared<FolderMemory>(home_.get_executor(), spec_.node.history);
   auto opened = open_coordinator(home_, serving(), spec_, run.run_id, memory_);

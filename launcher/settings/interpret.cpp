@@ -136,9 +136,9 @@ class Interpreter {
     policy.window_ms = window->count();
     if (policy.strikes == 0)
       no_effect({"node-history", "node-window"}, "no node is left out (--node-strikes)");
-    else if (spec_.terms.nodes_max == 1)
+    else if (spec_.terms.has_one_node())
       no_effect({"node-history", "node-strikes", "node-window"}, "the job has one node");
-    if (policy.strikes == 0 || spec_.terms.nodes_max == 1) {
+    if (policy.strikes == 0 || spec_.terms.has_one_node()) {
       policy = {};
       spec_.node.history.clear();
     }
@@ -231,7 +231,7 @@ class Interpreter {
     logs.err_filters = parse_texts(settings_["duplicate-stderr-filters"]);
     const Setting& prefix = settings_["log-line-prefix-template"];
     // With --hosts, the launcher puts the host before each line.
-    if (spec_.meeting.shares_output && spec_.terms.nodes_max > 1 && !place_.host)
+    if (spec_.meeting.shares_output && !spec_.terms.has_one_node() && !place_.host)
       logs.prefix_template = "[${hostname}:${role_name}${local_rank}]:";
     if (!prefix.text.empty()) logs.prefix_template = logs.fold_template = prefix.text;
     logs.fold = settings_.on("fold");

@@ -43,7 +43,7 @@ struct CoordinatorRules {
 /// Whether silence shows that a node is lost. One that is alone, and in the coordinator's process,
 /// is not, however busy the machine is.
 inline bool counts_silence(const CoordinatorRules& rules) {
-  return rules.terms.nodes_max > 1 || rules.leadership != LeadershipKind::kAlone;
+  return !rules.terms.has_one_node() || rules.leadership != LeadershipKind::kAlone;
 }
 
 /// Whether another agent may follow a coordinator of that kind.

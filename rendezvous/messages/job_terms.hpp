@@ -109,6 +109,8 @@ struct JobTerms {
   std::chrono::milliseconds hang_timeout = kHangTimeoutAuto;
   OnHang on_hang = OnHang::kReport;
   NodePolicy node_policy;
+
+  bool has_one_node() const { return nodes_max == 1; }
   bool operator==(const JobTerms&) const = default;
 };
 

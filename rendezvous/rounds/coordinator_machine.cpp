@@ -19,7 +19,7 @@ CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
       leadership_{make_leadership(rules_)},
       members_{rules_, now},
       failures_{rules_, job_},
-      history_{rules_.terms.nodes_max > 1 ? rules_.terms.node_policy : NodePolicy{}},
+      history_{rules_.terms.has_one_node() ? NodePolicy{} : rules_.terms.node_policy},
       observers_{rules_, now},
       in_place_{members_.nodes(), rules_, job_, out_},
       rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, history_, observers_,

@@ -91,7 +91,7 @@ void Server::close() {
 }
 
 asio::awaitable<void> Server::accept_peers() {
-  const bool alone = only_ && only_->rules().terms.nodes_max == 1;
+  const bool alone = only_ && only_->rules().terms.has_one_node();
   const std::function<void(tcp::socket)> serve_one = [this](tcp::socket socket) {
     start_coroutine(acceptor_.get_executor(), serve(std::move(socket)), give_up_peer("a peer"));
   };
