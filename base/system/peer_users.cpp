@@ -1,9 +1,6 @@
 #include "base/system/peer_users.hpp"
 
 #include <arpa/inet.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,17 +13,13 @@
 #include <string>
 
 #include "base/system/endpoint_text.hpp"
+#include "base/system/sock_diag.hpp"
 
 namespace ddprun {
 
 namespace {
 
 using asio::ip::tcp;
-
-struct Question {
-  nlmsghdr header{};
-  inet_diag_req_v2 socket{};
-};
 
 void write_address(const asio::ip::address& address, __be32 (&to)[4]) {
   if (address.is_v4()) {
@@ -39,15 +32,9 @@ void write_address(const asio::ip::address& address, __be32 (&to)[4]) {
 }
 
 /// Asks for the socket whose own end is `near`, and whose other end is `far`.
-Question ask_for(const tcp::endpoint& near, const tcp::endpoint& far, std::uint32_t number) {
-  Question question;
-  question.header.nlmsg_len = sizeof question;
-  question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
-  question.header.nlmsg_flags = NLM_F_REQUEST;
-  question.header.nlmsg_seq = number;
+SocketQuestion ask_for(const tcp::endpoint& near, const tcp::endpoint& far, std::uint32_t number) {
   const auto own = unmapped(near.address());
-  question.socket.sdiag_family = own.is_v4() ? AF_INET : AF_INET6;
-  question.socket.sdiag_protocol = IPPROTO_TCP;
+  SocketQuestion question = tcp_question(own.is_v4() ? AF_INET : AF_INET6, number);
   question.socket.idiag_states = ~0U;
   question.socket.id.idiag_sport = htons(near.port());
   question.socket.id.idiag_dport = htons(far.port());
@@ -92,28 +79,24 @@ Result<inet_diag_msg> read_answer(int netlink, std::uint32_t number) {
 
 Result<inet_diag_msg> find(int netlink, const tcp::endpoint& near, const tcp::endpoint& far,
                            std::uint32_t number) {
-  const Question question = ask_for(near, far, number);
+  const SocketQuestion question = ask_for(near, far, number);
   if (::send(netlink, &question, sizeof question, MSG_DONTWAIT) < 0) return no_answer(errno);
   return read_answer(netlink, number);
 }
 
 }  // namespace
 
-PeerUsers::~PeerUsers() {
-  if (netlink_ >= 0) ::close(netlink_);
-}
-
 Result<uid_t> PeerUsers::user_of(const tcp::socket& connection) {
   boost::system::error_code gone;
   const auto ours = connection.local_endpoint(gone);
   const auto theirs = gone ? tcp::endpoint{} : connection.remote_endpoint(gone);
   if (gone) return not_held();
-  if (netlink_ < 0) netlink_ = ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-  if (netlink_ < 0) return no_answer(errno);
-  const auto found = find(netlink_, theirs, ours, ++questions_);
+  if (!netlink_.is_open()) netlink_ = open_sock_diag();
+  if (!netlink_.is_open()) return no_answer(errno);
+  const auto found = find(netlink_.number(), theirs, ours, ++questions_);
   if (!found && found.error().kind == Error::Kind::kNotFound) {
     // A kernel without tcp_diag says ENOENT of any socket, and this one is there.
-    const auto own = find(netlink_, ours, theirs, ++questions_);
+    const auto own = find(netlink_.number(), ours, theirs, ++questions_);
     return own ? not_held() : no_answer(ENOENT);
   }
   if (!found) return found.error();

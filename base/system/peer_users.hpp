@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/asio.hpp"
+#include "base/descriptor.hpp"
 #include "base/gated_log.hpp"
 #include "base/result.hpp"
 
@@ -19,11 +20,6 @@ namespace ddprun {
 /// answers within the call that asks, so the caller does not wait.
 class PeerUsers {
  public:
-  PeerUsers() = default;
-  PeerUsers(const PeerUsers&) = delete;
-  PeerUsers& operator=(const PeerUsers&) = delete;
-  ~PeerUsers();
-
   /// Returns the id of the user who has made the socket at the other end of `connection`. Errors:
   /// kNotFound when no process here holds such a socket, because it has been closed, or belongs to
   /// another machine or network namespace; kUnavailable when the kernel does not tell, as in some
@@ -31,7 +27,7 @@ class PeerUsers {
   Result<uid_t> user_of(const asio::ip::tcp::socket& connection);
 
  private:
-  int netlink_ = -1;  // opened with the first question, and kept
+  Descriptor netlink_;  // opened with the first question, and kept
   std::uint32_t questions_ = 0;
 };
 

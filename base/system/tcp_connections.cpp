@@ -1,0 +1,105 @@
+#include "base/system/tcp_connections.hpp"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "base/clock.hpp"
+#include "base/system/sock_diag.hpp"
+
+namespace ddprun {
+
+namespace {
+
+constexpr std::chrono::milliseconds kListedWithin{100};
+/// The kernel fills parts of at most this size.
+constexpr std::size_t kPartBytes = 32 * 1024;
+/// Sockets that send, or may have to send again. What listens, or is over, says nothing.
+constexpr std::uint32_t kStates = 1U << TCP_ESTABLISHED | 1U << TCP_SYN_SENT | 1U << TCP_FIN_WAIT1 |
+                                  1U << TCP_CLOSE_WAIT | 1U << TCP_LAST_ACK | 1U << TCP_CLOSING;
+
+template <typename Header>
+bool take_header(std::string_view bytes, Header& header) {
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return true;
+}
+
+/// 127.0.0.0/8, also as ::ffff:127.0.0.1, and ::1.
+bool is_loopback(const inet_diag_msg& socket) {
+  unsigned char address[16];
+  std::memcpy(address, socket.id.idiag_dst, sizeof address);
+  if (socket.idiag_family == AF_INET) return address[0] == 127;
+  static constexpr unsigned char kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  static constexpr unsigned char kOwn[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  if (std::memcmp(address, kMapped, sizeof kMapped) == 0) return address[12] == 127;
+  return std::memcmp(address, kOwn, sizeof kOwn) == 0;
+}
+
+/// An older kernel's record is shorter, and the rest stays 0.
+tcp_info info_among(std::string_view attributes) {
+  tcp_info info{};
+  for (nlattr attribute{}; take_header(attributes, attribute);) {
+    if (attribute.nla_len < NLA_HDRLEN) break;
+    if (attribute.nla_type == INET_DIAG_INFO) {
+      const std::string_view value = attributes.substr(0, attribute.nla_len).substr(NLA_HDRLEN);
+      std::memcpy(&info, value.data(), std::min(value.size(), sizeof info));
+    }
+    attributes.remove_prefix(
+        std::min<std::size_t>(NLA_ALIGN(attribute.nla_len), attributes.size()));
+  }
+  return info;
+}
+
+void list(std::uint8_t family, std::uint32_t number, TimePoint deadline,
+          std::vector<TcpConnection>& found) {
+  const Descriptor netlink = open_sock_diag();
+  SocketQuestion question = tcp_question(family, number);
+  question.header.nlmsg_flags |= NLM_F_DUMP;
+  question.socket.idiag_states = kStates;
+  question.socket.idiag_ext = 1U << (INET_DIAG_INFO - 1);
+  if (::send(netlink.number(), &question, sizeof question, MSG_DONTWAIT) < 0) return;
+  std::vector<char> part(kPartBytes);
+  while (Clock::now() < deadline && found.size() < kTcpConnectionsMax) {
+    const ssize_t size = ::recv(netlink.number(), part.data(), part.size(), MSG_DONTWAIT);
+    if (size <= 0) return;
+    if (!read_tcp_connections({part.data(), static_cast<std::size_t>(size)}, number, found)) return;
+  }
+}
+
+}  // namespace
+
+bool read_tcp_connections(std::string_view part, std::uint32_t number,
+                          std::vector<TcpConnection>& found) {
+  for (nlmsghdr header{}; take_header(part, header);) {
+    if (header.nlmsg_len < NLMSG_HDRLEN || header.nlmsg_len > part.size()) return false;
+    if (header.nlmsg_seq != number || header.nlmsg_type != SOCK_DIAG_BY_FAMILY) return false;
+    const std::string_view payload = part.substr(0, header.nlmsg_len).substr(NLMSG_HDRLEN);
+    inet_diag_msg socket{};
+    if (!take_header(payload, socket)) return false;
+    // The attributes behind it are aligned as it is.
+    static_assert(sizeof socket == NLMSG_ALIGN(sizeof socket));
+    const tcp_info info = info_among(payload.substr(sizeof socket));
+    found.push_back({.inode = socket.idiag_inode,
+                     .retransmits = info.tcpi_total_retrans,
+                     .round_trip = std::chrono::microseconds{info.tcpi_rtt},
+                     .loopback = is_loopback(socket)});
+    part.remove_prefix(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), part.size()));
+  }
+  return true;
+}
+
+std::vector<TcpConnection> tcp_connections() {
+  std::vector<TcpConnection> found;
+  const TimePoint deadline = Clock::now() + kListedWithin;
+  list(AF_INET, 1, deadline, found);
+  list(AF_INET6, 2, deadline, found);
+  if (found.size() > kTcpConnectionsMax) found.resize(kTcpConnectionsMax);
+  std::ranges::sort(found, {}, &TcpConnection::inode);
+  return found;
+}
+
+}  // namespace ddprun
