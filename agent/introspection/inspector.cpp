@@ -66,7 +66,7 @@ milliseconds time_for_tool(TimePoint ends) {
 /// Whether the main thread of a Python process, which has run that long since it was asked to
 /// answer between two instructions, is within one that native code does. Without a CPU it could not
 /// answer.
-bool is_in_native_code(pid_t pid, milliseconds ran) {
+bool is_in_native_code(pid_t pid, std::chrono::microseconds ran) {
   const auto facts = read_process(pid);
   return facts && (facts->state == 'S' || ran >= kInstructionMax);
 }
@@ -147,7 +147,7 @@ asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
   if (answered > kAnswerKeptMax) give_memory_back();
   look.asked = duration_cast<milliseconds>(Clock::now() - began);
   const ThreadTimes times = read_main_thread_times(files_.pid != 0 ? files_.pid : pid);
-  look.wanted = times.ran + times.waited;
+  look.wanted = duration_cast<milliseconds>(times.ran + times.waited);
   for (const ProcessFacts& process : read_process_tree(pid)) look.cpu += process.cpu;
   co_return look;
 }

@@ -60,7 +60,8 @@ std::optional<ProcessFacts> parse_stat(std::string_view text, long ticks) {
   unsigned long flags = 0;
   rest >> flags;
   facts.exiting = (flags & kExiting) != 0;
-  for (int field = 10; field < 14; ++field) rest >> skipped;
+  for (int field = 10; field < 12; ++field) rest >> skipped;
+  rest >> facts.major_faults >> skipped;
   long long user = 0, system = 0, started = 0;
   if (!(rest >> user >> system)) return std::nullopt;
   for (int field = 16; field < 22; ++field) rest >> skipped;
@@ -130,13 +131,17 @@ std::vector<std::string> read_command_line(pid_t pid) {
   return words;
 }
 
-ThreadTimes read_main_thread_times(pid_t pid) {
-  std::istringstream text{text_if_any(folder_of(pid) + "/schedstat")};
+std::optional<ThreadTimes> parse_thread_times(const std::string& text) {
+  std::istringstream numbers{text};
   std::int64_t ran_ns = 0;
   std::int64_t waited_ns = 0;
-  text >> ran_ns >> waited_ns;
-  using std::chrono::milliseconds;
-  return {milliseconds{ran_ns / 1'000'000}, milliseconds{waited_ns / 1'000'000}};
+  if (!(numbers >> ran_ns >> waited_ns)) return std::nullopt;
+  using std::chrono::microseconds;
+  return ThreadTimes{microseconds{ran_ns / 1000}, microseconds{waited_ns / 1000}};
+}
+
+ThreadTimes read_main_thread_times(pid_t pid) {
+  return parse_thread_times(text_if_any(folder_of(pid) + "/schedstat")).value_or(ThreadTimes{});
 }
 
 std::string read_wait_channel(pid_t pid) {

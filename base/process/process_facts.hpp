@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@ struct ProcessFacts {
   std::chrono::milliseconds cpu{0};      // used so far, by all its threads
   std::chrono::milliseconds started{0};  // since the machine was
   int last_cpu = 0;                      // the one on which it was last
+  std::int64_t major_faults = 0;         // pages that it waited for until a disk had read them
 };
 
 /// Reads the text of /proc/PID/stat; nullopt when it is none. Pure. `ticks` are those of a second
@@ -46,12 +48,17 @@ std::vector<pid_t> read_lineage(pid_t pid);
 /// The words of the process's command line; none when it has ended (proc_pid_cmdline(5)).
 std::vector<std::string> read_command_line(pid_t pid);
 
-/// The times of a process's main thread; 0 where the kernel does not tell (/proc/PID/schedstat,
-/// https://docs.kernel.org/scheduler/sched-stats.html).
+/// How long a thread was on a CPU, and how long it was ready and waited for one.
 struct ThreadTimes {
-  std::chrono::milliseconds ran{0};
-  std::chrono::milliseconds waited{0};  // for a CPU
+  std::chrono::microseconds ran{0};
+  std::chrono::microseconds waited{0};
 };
+
+/// Reads the text of a schedstat file, of /proc/PID or /proc/PID/task/TID; nullopt when it is none
+/// (https://docs.kernel.org/scheduler/sched-stats.html). Pure.
+std::optional<ThreadTimes> parse_thread_times(const std::string& text);
+
+/// The times of a process's main thread; 0 where the kernel does not tell.
 ThreadTimes read_main_thread_times(pid_t pid);
 
 /// The function of the kernel in which the process sleeps, "futex_wait_queue"; "" when it does not,

@@ -14,7 +14,7 @@ namespace {
 
 TEST_CASE("the kernel's line about a process is read, whatever the process calls itself") {
   const auto facts = parse_stat(
-      "42 (a) S (b) R 7 42 42 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 900 2654208 205 "
+      "42 (a) S (b) R 7 42 42 0 -1 4194304 100 0 12 0 250 50 0 0 20 0 1 0 900 2654208 205 "
       "18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0 0 0 0 0 0 0 0 0",
       100);
   REQUIRE(facts);
@@ -25,6 +25,7 @@ TEST_CASE("the kernel's line about a process is read, whatever the process calls
   CHECK(facts->cpu == std::chrono::seconds{3});
   CHECK(facts->started == std::chrono::seconds{9});
   CHECK(facts->last_cpu == 3);
+  CHECK(facts->major_faults == 12);
   CHECK_FALSE(facts->exiting);
   const auto leaving =
       parse_stat("42 (a) S 7 42 42 0 -1 4194308 100 0 0 0 250 50 0 0 20 0 1 0 9 1 1", 100);
@@ -66,6 +67,15 @@ TEST_CASE("what is no such line tells nothing") {
     INFO(text);
     CHECK_FALSE(parse_stat(text, 100));
   }
+}
+
+TEST_CASE("a thread has run, and has waited for a CPU") {
+  const auto times = parse_thread_times("5000000 2000999 17\n");
+  REQUIRE(times);
+  CHECK(times->ran == std::chrono::milliseconds{5});
+  CHECK(times->waited == std::chrono::microseconds{2000});
+  for (const char* other : {"", "5000000", "x 1 2", "1 x 2"})
+    CHECK_FALSE(parse_thread_times(other).has_value());
 }
 
 TEST_CASE("this process and its signals are found") {
