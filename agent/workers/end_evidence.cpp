@@ -37,7 +37,7 @@ std::optional<std::int64_t> killed_by(const fs::path& events) {
 
 OomCounters own_cgroup(const fs::path& root) {
   for (const OomFiles& files : kVersions) {
-    const fs::path folder = own_cgroups(root, files.controller).front();
+    const fs::path folder = cgroups_of(root, "self", files.controller).front();
     if (const auto killed = killed_by(folder / files.events))
       return {.cgroup = *killed, .limit = limit_in(folder / files.limit).value_or(-1)};
   }

@@ -41,7 +41,7 @@ std::int64_t used_in(const fs::path& folder, const ShareFiles& files) {
 std::optional<CgroupShare> least_left(const fs::path& root, const ShareFiles (&versions)[2]) {
   std::optional<CgroupShare> least;
   for (const ShareFiles& files : versions)
-    for (const fs::path& folder : own_cgroups(root, files.controller)) {
+    for (const fs::path& folder : cgroups_of(root, "self", files.controller)) {
       const auto max = limit_in(folder / files.max);
       if (!max) continue;
       const std::int64_t used = used_in(folder, files);
@@ -68,12 +68,20 @@ bool has_controller(std::string_view list, std::string_view controller) {
   return all.find("," + std::string{controller} + ",") != std::string::npos;
 }
 
+/// Where both versions are mounted, the second one has a folder among those of the first.
+fs::path mount_of(const fs::path& root, std::string_view controller) {
+  const fs::path mount = root / "sys/fs/cgroup";
+  const fs::path both = mount / "unified";
+  return controller.empty() && is_there(both) ? both : mount / controller;
+}
+
 }  // namespace
 
-std::vector<fs::path> own_cgroups(const fs::path& root, std::string_view controller) {
-  const fs::path mount = root / "sys/fs/cgroup" / controller;
+std::vector<fs::path> cgroups_of(const fs::path& root, const std::string& process,
+                                 std::string_view controller) {
+  const fs::path mount = mount_of(root, controller);
   std::vector<fs::path> folders;
-  for (const std::string& line : split_lines(text_if_any(root / "proc/self/cgroup"))) {
+  for (const std::string& line : split_lines(text_if_any(root / "proc" / process / "cgroup"))) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     if (!has_controller(line.substr(first + 1, second - first - 1), controller)) continue;
@@ -95,12 +103,22 @@ std::optional<CgroupShare> cgroup_memory(const fs::path& root) { return least_le
 
 std::optional<CgroupShare> cgroup_tasks(const fs::path& root) { return least_left(root, kTasks); }
 
-std::optional<double> cgroup_cpus(const fs::path& root) {
-  std::optional<double> least;
+CpuQuota cpu_quota(const fs::path& root, const std::string& process) {
+  CpuQuota found;
   for (const char* controller : {"", "cpu"})
-    for (const fs::path& folder : own_cgroups(root, controller))
-      if (const auto quota = quota_in(folder)) least = std::min(*quota, least.value_or(*quota));
-  return least;
+    for (const fs::path& folder : cgroups_of(root, process, controller)) {
+      if (const auto quota = quota_in(folder))
+        found.cpus = std::min(*quota, found.cpus.value_or(*quota));
+      if (const auto time = throttled_time(text_if_any(folder / "cpu.stat")))
+        found.throttled = found.throttled.value_or(std::chrono::microseconds{0}) + *time;
+    }
+  return found;
+}
+
+std::optional<std::chrono::microseconds> throttled_time(const std::string& text) {
+  if (const auto us = number_behind("throttled_usec", text)) return std::chrono::microseconds{*us};
+  const auto ns = number_behind("throttled_time", text);  // version 1
+  return ns ? std::optional{std::chrono::microseconds{*ns / 1000}} : std::nullopt;
 }
 
 }  // namespace ddprun

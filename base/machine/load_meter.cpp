@@ -42,6 +42,7 @@ std::optional<CpuTimes> cpu_times(const std::string& text) {
       for (int place = 1; place <= 8 && numbers >> time; ++place) {
         times.all += time;
         if (place != 4 && place != 5) times.busy += time;
+        if (place == 8) times.stolen = time;
       }
     } else {
       ++times.cpus;

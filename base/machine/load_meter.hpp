@@ -15,11 +15,12 @@
 
 namespace ddprun {
 
-/// The times that all CPUs have spent since the machine has started, in any unit.
+/// The times that all CPUs have spent since the machine has started, in ticks (sysconf(3)).
 struct CpuTimes {
   int cpus = 0;
-  std::int64_t busy = 0;
+  std::int64_t busy = 0;  // with what was stolen
   std::int64_t all = 0;
+  std::int64_t stolen = 0;  // other guests of the machine below had the CPUs meanwhile
 };
 
 /// Reads proc/stat, see proc_stat(5). nullopt: it is something else.

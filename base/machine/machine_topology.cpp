@@ -103,11 +103,11 @@ Result<std::vector<int>> online_among(std::vector<int> allowed, const fs::path& 
 
 }  // namespace
 
-std::vector<int> allowed_cpus() {
+std::vector<int> allowed_cpus(pid_t process) {
   std::vector<cpu_set_t> mask(kCpusMax / CPU_SETSIZE);
   const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
   std::vector<int> cpus;
-  if (sched_getaffinity(0, bytes, mask.data()) != 0) return cpus;
+  if (sched_getaffinity(process, bytes, mask.data()) != 0) return cpus;
   for (int cpu = 0; cpu < kCpusMax; ++cpu)
     if (CPU_ISSET_S(cpu, bytes, mask.data())) cpus.push_back(cpu);
   return cpus;
@@ -125,7 +125,7 @@ std::vector<int> online_cpus(const fs::path& root) {
 
 int usable_cpus(const fs::path& root) {
   const int cpus = std::max(1, static_cast<int>(allowed_cpus().size()));
-  const double granted = cgroup_cpus(root).value_or(cpus);
+  const double granted = cpu_quota(root).cpus.value_or(cpus);
   return std::clamp(static_cast<int>(std::min<double>(granted, cpus)), 1, cpus);
 }
 

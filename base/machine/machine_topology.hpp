@@ -1,6 +1,8 @@
 // Reads from the kernel which of this machine's CPUs belong together, and which are ours.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <vector>
 
@@ -9,9 +11,9 @@
 
 namespace ddprun {
 
-/// The CPUs that this process may run on, ascending; empty when the kernel does not tell.
+/// The CPUs that a process may run on, ascending; empty when the kernel does not tell. 0: this one.
 /// See https://man7.org/linux/man-pages/man2/sched_getaffinity.2.html
-std::vector<int> allowed_cpus();
+std::vector<int> allowed_cpus(pid_t process = 0);
 
 /// The CPUs of the machine that are online, ascending; those that it has where the kernel does not
 /// tell which of them are.

@@ -57,6 +57,7 @@ Result<std::vector<int>> read_cpu_list(const fs::path& file) {
 
 std::optional<std::int64_t> number_behind(std::string_view name, const std::string& text) {
   for (const std::string& line : split_lines(text)) {
+    if (!line.starts_with(name)) continue;
     std::istringstream words{line};
     std::string first, second;
     words >> first >> second;

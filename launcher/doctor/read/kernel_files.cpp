@@ -41,7 +41,7 @@ void read_cgroups(const fs::path& root, NodeReading& reading) {
     reading.limits.cgroup_tasks_max = tasks->max;
     reading.limits.cgroup_tasks = tasks->used;
   }
-  reading.cpus.quota = cgroup_cpus(root);
+  reading.cpus.quota = cpu_quota(root).cpus;
 }
 
 void read_cpus(const fs::path& root, CpusReading& cpus) {

@@ -35,6 +35,7 @@ TEST_CASE("CPUs are busy unless they are idle, or wait for a disk") {
   CHECK(times->busy == 63);
   CHECK(times->all == 363);
   CHECK(times->cpus == 2);
+  CHECK(times->stolen == 32);
   for (const char* other : {"", "cpu", "cpu  x", "cpu  0 0 0 0", "intr 1\ncpu  1 1 1 1"})
     CHECK_FALSE(cpu_times(other).has_value());
 }
