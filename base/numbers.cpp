@@ -53,6 +53,13 @@ constexpr int kRanksMax = 1'000'000;  // far more than there are
 
 }  // namespace
 
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
 RankList ranks_from(int first, int count) {
   RankList ranks(static_cast<std::size_t>(count));
   std::iota(ranks.begin(), ranks.end(), first);

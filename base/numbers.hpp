@@ -1,4 +1,4 @@
-// Reads numbers and lists of numbers, and writes lists. Pure.
+// Reads numbers and lists of numbers, writes lists, and finds a median. Pure.
 #pragma once
 
 #include <charconv>
@@ -33,6 +33,9 @@ Result<std::vector<int>> parse_number_list(std::string_view text, int most);
 
 /// The other way round: ascending numbers, each once, to "0-3,8,10-11".
 std::string format_number_list(const std::vector<int>& numbers);
+
+/// Returns the median, and of two in the middle the larger one; 0 when there is none.
+double median(std::vector<double> values);
 
 /// Ranks, ascending, each once.
 using RankList = std::vector<int>;

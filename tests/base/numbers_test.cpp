@@ -77,6 +77,12 @@ TEST_CASE("lists of ranks are united, and parted") {
   CHECK_FALSE(share_a_rank({1, 2}, {3}));
 }
 
+TEST_CASE("of two values in the middle the larger one is the median") {
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 3, 2}) == 3);
+  CHECK(median({}) == 0);
+}
+
 TEST_CASE("one rank is spoken of as one") {
   CHECK(ranks_text("1") == "rank 1");
   CHECK(ranks_text("0-3") == "ranks 0-3");

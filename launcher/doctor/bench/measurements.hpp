@@ -1,7 +1,6 @@
 // What `ddprun doctor --bench` has measured, as plain data. Pure.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -13,14 +12,6 @@
 #include "base/result.hpp"
 
 namespace ddprun {
-
-/// Returns the median, and of two in the middle the larger one; 0 when there is none.
-inline double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 /// How long one CPU needs for a piece of work that is the same everywhere, in its best try.
 struct CpuSpeed {

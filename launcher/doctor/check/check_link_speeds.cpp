@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/number_text.hpp"
+#include "base/numbers.hpp"
 #include "launcher/doctor/bench/measurements.hpp"
 #include "launcher/doctor/check/checks.hpp"
 #include "launcher/doctor/check/finding.hpp"
