@@ -36,5 +36,15 @@ TEST_CASE_METHOD(ElectedFixture, "workers of the first round live no longer than
   CHECK(leader_.answer(begins).lease_ms == (kTimeout - kTimeout / 5).count());
 }
 
+TEST_CASE_METHOD(ElectedFixture,
+                 "a node that has left for good is not missed when a stranger comes") {
+  for (const char* node : {"a", "b", "c", "d", "e"}) step(VoterJoined{.node = node});
+  leader_.begin_round(1, {"a", "b", "c", "d", "e"}, kStart);
+  step(VoterLeft{.node = "e", .in_order = true});
+  CHECK(leader_.nodes_needed(1) == 2);
+  step(VoterJoined{.node = "stranger", .state = {.promised = 9}});
+  CHECK(leader_.nodes_needed(1) == 2);
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -128,5 +128,38 @@ TEST_CASE_METHOD(EtcdLedFixture, "etcd: no members are written when the lease is
   CHECK_FALSE(may_write(kStart + 1h));
 }
 
+TEST_CASE_METHOD(EtcdLedFixture,
+                 "etcd: the coordinator wakes when the leases of the one before are over") {
+  join("b");
+  join("c");
+  CHECK(led_.next_tick() == kStart + kLeaseLeft);
+  step(StepDone{}, kStart + kLeaseLeft);
+  CHECK(led_.next_tick() == std::nullopt);
+}
+
+TEST_CASE_METHOD(EtcdLedFixture,
+                 "etcd: a Join may be old, so it does not show that a node follows") {
+  for (const char* node : {"b", "c"}) join(node);
+  step(LeaseHeld{.alone = kStart, .members = kStart + 1h});
+  led_.begin_round(1, {"b", "c"}, kStart);
+  VoterState state{.epoch = 2, .promised = 2};
+  state.proposed = state.committed = {{2, 1}, 2, true};
+  const TimePoint later = kStart + kTimeout;
+  for (const char* node : {"b", "c"}) step(VoterJoined{.node = node, .state = state}, later);
+  CHECK_FALSE(led_.may(Permission::kEndJob, later));
+  const TimePoint heard = later + 1ms;
+  for (const char* node : {"b", "c"})
+    step(VoterBeat{node, {.echo_us = microseconds(later)}}, heard);
+  CHECK(led_.may(Permission::kEndJob, heard));
+}
+
+TEST_CASE_METHOD(EtcdLedFixture, "etcd: a member that is not here tells nothing of the job's end") {
+  CHECK_FALSE(led_.knows_last_round("a"));
+  VoterState state = follower_of_old();
+  state.proposed.version = {1, 4};
+  join("a", state);
+  CHECK(led_.knows_last_round("a"));
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -58,6 +58,16 @@ TEST_CASE_METHOD(FollowerFixture,
   CHECK(told().committed == with_it);
 }
 
+TEST_CASE_METHOD(FollowerFixture, "a spare that gets a place was no member of the round before") {
+  follower_.hear(Spare{.round = 3, .nodes = 3, .epoch = 3});
+  StartRound with_it{.round = 4, .group_rank = 1, .group_world_size = 3, .epoch = 3};
+  with_it.committed = {{3, 3}, 3};
+  follower_.hear(with_it);
+  CHECK(told().proposed.member);
+  CHECK(told().committed.version == ConfigurationVersion{3, 3});
+  CHECK_FALSE(told().committed.member);
+}
+
 TEST_CASE_METHOD(FollowerFixture,
                  "a leader that has begun no round yet has no rank in that of before") {
   follower_.follow(Joined{.epoch = 4}, "h2:1");
