@@ -212,6 +212,12 @@ TEST_CASE_METHOD(EndedMembers, "who comes back meanwhile stays as well") {
   CHECK(got<Dismiss>("a"));
 }
 
+TEST_CASE_METHOD(EndedMembers, "a node that comes back after the job's end resumes nothing") {
+  tells("a", member_again("a", 5));
+  REQUIRE(got<Joined>("a"));
+  CHECK_FALSE(got<Joined>("a")->resumed);
+}
+
 TEST_CASE_METHOD(EndedMembers, "nobody waits for ever for an etcd that does not answer") {
   hears(PeerLost{peers_["b"], "reset"});
   waits(kUntoldEndPatience);

@@ -93,6 +93,13 @@ TEST_CASE_METHOD(HangFixture, "a hang may count as a failure, and then a restart
   CHECK(ordered<Inspect>("a") == Inspect{2, 2, true, "1"});
 }
 
+TEST_CASE_METHOD(HangFixture,
+                 "the ranks that a hanging round waits for are the reason of its stop") {
+  hangs(OnHang::kRestart, 1);
+  both_answer();
+  CHECK(ordered<StopRound>("a").reason == "the workers hang because of rank 1");
+}
+
 TEST_CASE_METHOD(HangFixture, "where workers can stay, those that hang are not waited for") {
   hangs(OnHang::kRestart, 1);
   for (const NodeId node : {"a", "b"}) says(node, WorkersStay{1, true});

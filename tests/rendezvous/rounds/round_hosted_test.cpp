@@ -171,6 +171,23 @@ TEST_CASE_METHOD(HostedFixture, "a node that has stopped its workers stops the r
   CHECK(start("b").round == 5);  // nobody else can have workers
 }
 
+TEST_CASE_METHOD(HostedFixture,
+                 "a round that is stopped may have workers yet on a node that is not back") {
+  server(1, 3);
+  Join running = runs("a", 0);
+  Join stopped = member("b", 1);
+  running.voter.assignment.nodes = stopped.voter.assignment.nodes = 3;
+  running.voter.assignment.world_size = stopped.voter.assignment.world_size = 3;
+  says("a", running);
+  says("b", stopped);
+  CHECK(order<StopRound>("a").has_value());
+  says("a", WorkersStopped{4});
+  passes_beating(kHold - 1s, {"a", "b"});
+  CHECK_FALSE(order<StartRound>("a").has_value());
+  passes_beating(1s, {"a", "b"});
+  CHECK(start("a").round == 5);
+}
+
 TEST_CASE_METHOD(HostedFixture, "a round does not go on that somebody has stopped") {
   server(2, 2);
   says("b", member("b", 1));

@@ -91,6 +91,19 @@ TEST_CASE_METHOD(RestartFixture, "a restart is reported without progress after a
   CHECK(ordered<Restarted>("a").times.first_step_ms == -1);
 }
 
+TEST_CASE_METHOD(RestartFixture, "a restart is reported in time if hangs are not watched, too") {
+  now_ += 1h;
+  job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 3, .hang_timeout = kHangTimeoutOff});
+  for (const NodeId node : {"a", "b"}) comes(node);
+  both_run(1);
+  b_fails(1, 0);
+  for (const NodeId node : {"a", "b"}) says(node, WorkersStopped{1});
+  both_run(2);
+  REQUIRE(machine_->next_tick() > now_);  // else time would not pass
+  passes_beating(RestartClock::kFirstStepPatience, {"a", "b"});
+  CHECK(ordered<Restarted>("a").times.first_step_ms == -1);
+}
+
 TEST_CASE_METHOD(RestartFixture,
                  "a collective that is done is progress, one that is entered is not") {
   b_fails(1, 0);

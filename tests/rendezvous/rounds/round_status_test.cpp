@@ -62,6 +62,15 @@ TEST_CASE_METHOD(StatusFixture, "a node that was lost has no load") {
   for (const NodeStatus& node : status().nodes) CHECK(node.load.has_value() == (node.host == "a"));
 }
 
+TEST_CASE_METHOD(StatusFixture, "a node is silent for as long as nothing was heard of it") {
+  job({.nodes_min = 1, .nodes_max = 1});
+  joins("a");
+  passes(2s);
+  CHECK(status().nodes.front().silent_ms == 2000);
+  says("a", Beat{});
+  CHECK(status().nodes.front().silent_ms == 0);
+}
+
 TEST_CASE_METHOD(StatusFixture, "a job that recovers says why, and what it has cost") {
   job({.nodes_min = 2, .nodes_max = 2, .restarts_max = 1});
   joins("a");
@@ -153,6 +162,14 @@ TEST_CASE_METHOD(StatusFixture, "what ranks tell of their steps is in the status
   passes(3s);
   CHECK(status().summary.left_s == 597);
   CHECK(status().ranks[0].still_ms == 3000);
+}
+
+TEST_CASE_METHOD(StatusFixture, "no time is left when workers take longer than they have told") {
+  job({.nodes_min = 1, .nodes_max = 1});
+  joins("a");
+  says("a", Progress{1, {{.rank = 0, .step = 10, .left_s = 2}}});
+  passes(3s);
+  CHECK(status().summary.left_s == 0);
 }
 
 }  // namespace

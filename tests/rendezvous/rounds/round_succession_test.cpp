@@ -321,5 +321,16 @@ TEST_CASE_METHOD(SuccessionFixture, "the members that have to know of a round co
   CHECK(start("c").awaited == "0,2");
 }
 
+TEST_CASE_METHOD(SuccessionFixture,
+                 "a newcomer that has to vote first does not stop a full round") {
+  coordinates({"a", "b"});
+  Join late = join_of("c");
+  late.voter.promised = 6;
+  says("c", late);
+  for (const char* node : {"a", "b", "c"}) promises(node);
+  CHECK(order<Spare>("c").has_value());
+  CHECK_FALSE(order<StopRound>("a").has_value());
+}
+
 }  // namespace
 }  // namespace ddprun
