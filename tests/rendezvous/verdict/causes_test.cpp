@@ -52,5 +52,13 @@ TEST_CASE("a fingerprint names what failed and where, and no number that changes
         "was killed by SIGSEGV (signal 11)");
 }
 
+TEST_CASE("only a rank that fails with code 0 is advised to exit with another one") {
+  WorkerEnd end{.ranks = "3", .kind = FailureKind::kException, .status = {.code = 1}};
+  end.fault.type = "KeyError";
+  CHECK(cause_of(end, "").hint.empty());
+  end.status = {};
+  CHECK_THAT(cause_of(end, "").hint, contains("exit with another code than 0"));
+}
+
 }  // namespace
 }  // namespace ddprun
