@@ -161,5 +161,17 @@ TEST_CASE_METHOD(EtcdLedFixture, "etcd: a member that is not here tells nothing 
   CHECK(led_.knows_last_round("a"));
 }
 
+TEST_CASE_METHOD(EtcdLedFixture,
+                 "etcd: a node that left an earlier round for good excuses no other one later") {
+  for (const char* node : {"b", "c", "d"}) join(node);
+  step(LeaseHeld{.alone = kStart, .members = kStart + 1h});
+  led_.begin_round(1, {"b", "c", "d"}, kStart);
+  step(VoterLeft{.node = "d", .in_order = true});
+  led_.begin_round(2, {"b", "c"}, kStart);
+  CHECK(led_.may(Permission::kEndJob, kStart));
+  step(VoterLeft{.node = "c"});
+  CHECK_FALSE(led_.may(Permission::kEndJob, kStart));
+}
+
 }  // namespace
 }  // namespace ddprun
