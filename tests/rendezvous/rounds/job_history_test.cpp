@@ -77,6 +77,23 @@ TEST_CASE("a lost node is shown through the next round, and no longer when it is
   CHECK(told(job_history, kBegan + 5s).nodes.empty());
 }
 
+TEST_CASE("curves get no second point at the same time") {
+  JobHistory job_history{kBegan};
+  CHECK(job_history.wants_point(kBegan));
+  job_history.add_point({.step = 1}, kBegan);
+  CHECK_FALSE(job_history.wants_point(kBegan));
+  CHECK(job_history.wants_point(kBegan + 1min));
+}
+
+TEST_CASE("every second point stays when there are too many") {
+  JobHistory job_history{kBegan};
+  for (std::size_t i = 0; i <= kStatusPointsMax; ++i)
+    job_history.add_point({.step = static_cast<std::int64_t>(i)}, kBegan);
+  const JobStatus status = told(job_history, kBegan);
+  CHECK(status.history.size() == kStatusPointsMax / 2 + 1);
+  CHECK(status.history[1].step == 2);
+}
+
 TEST_CASE("curves are thinned out over the whole time when there are too many points") {
   JobHistory job_history{kBegan};
   TimePoint now = kBegan;

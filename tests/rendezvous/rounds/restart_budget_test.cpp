@@ -57,6 +57,14 @@ TEST_CASE("of a rate only the restarts within the time count") {
   CHECK(job.fails(1min) == "there were 2 within 1h (--max-restarts 2/1h)");
 }
 
+TEST_CASE("a restart counts until the time of the rate is over") {
+  Failing job{1, kPerHour};
+  CHECK(job.goes_on(0s));
+  CHECK(job.budget().left(1, TimePoint{} + 1h) == 0);
+  CHECK(job.budget().left(1, TimePoint{} + 1h + 1ms) == 1);
+  CHECK_FALSE(job.goes_on(1h));
+}
+
 TEST_CASE("a rate holds however far the job comes") {
   Failing job{1, kPerHour};
   CHECK(job.goes_on(0s, 10));

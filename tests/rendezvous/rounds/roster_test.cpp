@@ -1,5 +1,6 @@
 #include "rendezvous/rounds/roster.hpp"
 
+#include "rendezvous/rounds/rank_assignment.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -83,6 +84,12 @@ TEST_CASE_METHOD(RosterFixture, "nodes are visited in the order of their ids") {
   std::string visited;
   roster_.for_each([&](const Roster::Node& n) { visited += n.id(); });
   CHECK(visited == "abc");
+}
+
+TEST_CASE_METHOD(RosterFixture, "the first spare is the one that came first, if there is any") {
+  CHECK(first_spare(roster_) == "a");
+  for (const char* id : {"a", "b", "c"}) roster_.set_phase(node(id), Phase::kRunning);
+  CHECK(first_spare(roster_).empty());
 }
 
 }  // namespace

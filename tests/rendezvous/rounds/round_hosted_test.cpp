@@ -41,6 +41,11 @@ class HostedFixture : protected RoundFixture {
     join.voter.running = 4;
     return join;
   }
+  /// Such a node, in a round of three nodes instead.
+  static Join of_three(Join join) {
+    join.voter.assignment.nodes = join.voter.assignment.world_size = 3;
+    return join;
+  }
   /// Node a has two workers, and only the second one of them is in the round.
   Join runs_beside_a_vacant_seat(std::int64_t incarnation = 1) const {
     Join join = runs("a", 0);
@@ -87,6 +92,13 @@ TEST_CASE_METHOD(HostedFixture,
   const EndJob end = ordered<EndJob>("b");
   CHECK(end.outcome == EndJob::Outcome::kFinished);
   CHECK(end.restarts == 1);
+}
+
+TEST_CASE_METHOD(HostedFixture, "the progress of a round that goes on is known") {
+  server(2, 2);
+  both_return();
+  says("b", Progress{4, {{.rank = 1, .step = 20}}});
+  CHECK(machine_->status(now_, 0).ranks.back().step == 20);
 }
 
 TEST_CASE_METHOD(HostedFixture, "seats stay vacant in a round that goes on, and are filled") {
@@ -174,17 +186,26 @@ TEST_CASE_METHOD(HostedFixture, "a node that has stopped its workers stops the r
 TEST_CASE_METHOD(HostedFixture,
                  "a round that is stopped may have workers yet on a node that is not back") {
   server(1, 3);
-  Join running = runs("a", 0);
-  Join stopped = member("b", 1);
-  running.voter.assignment.nodes = stopped.voter.assignment.nodes = 3;
-  running.voter.assignment.world_size = stopped.voter.assignment.world_size = 3;
-  says("a", running);
-  says("b", stopped);
+  says("a", of_three(runs("a", 0)));
+  says("b", of_three(member("b", 1)));
   CHECK(order<StopRound>("a").has_value());
   says("a", WorkersStopped{4});
   passes_beating(kHold - 1s, {"a", "b"});
   CHECK_FALSE(order<StartRound>("a").has_value());
   passes_beating(1s, {"a", "b"});
+  CHECK(start("a").round == 5);
+}
+
+TEST_CASE_METHOD(HostedFixture,
+                 "a node without workers takes no time from those that stop theirs") {
+  server(1, 3);
+  says("a", of_three(runs("a", 0)));
+  says("b", of_three(member("b", 1)));
+  CHECK(order<StopRound>("a").has_value());
+  says("c", of_three(member("c", 2)));
+  passes_beating(rules_.terms.shutdown_timeout, {"a", "b", "c"});
+  CHECK_FALSE(dropped("a"));
+  says("a", WorkersStopped{4});
   CHECK(start("a").round == 5);
 }
 
@@ -230,6 +251,7 @@ TEST_CASE_METHOD(HostedFixture, "a place that no round can have is no place") {
   CHECK(refuses([](HostedAssignment& s) { s.first_rank = -1; }));
   CHECK(refuses([](HostedAssignment& s) { s.store_port = 70'000; }));
   CHECK(refuses([](HostedAssignment& s) { s.round = 3; }));
+  CHECK(refuses([](HostedAssignment& s) { s.vacant = "0"; }));
   CHECK_FALSE(refuses([](HostedAssignment&) {}));
 }
 

@@ -242,6 +242,7 @@ TEST_CASE_METHOD(PrepareFixture, "a node that joins starts its workers before an
   CHECK(place.first_rank == 2);
   CHECK(place.world_size == 4);
   CHECK(place.group_rank == 2);
+  CHECK(place.group_world_size == 3);
   CHECK(place.master_port == 7);
   CHECK(machine_->status(now_, 0).nodes.back().state == NodeStatus::State::kStarting);
   CHECK_FALSE(order<StopRound>("a").has_value());

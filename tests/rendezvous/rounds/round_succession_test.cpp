@@ -327,6 +327,7 @@ TEST_CASE_METHOD(SuccessionFixture,
   Join late = join_of("c");
   late.voter.promised = 6;
   says("c", late);
+  CHECK(machine_->status(now_, 0).nodes.back().state == NodeStatus::State::kWaiting);
   for (const char* node : {"a", "b", "c"}) promises(node);
   CHECK(order<Spare>("c").has_value());
   CHECK_FALSE(order<StopRound>("a").has_value());
