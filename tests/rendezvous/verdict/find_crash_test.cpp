@@ -320,6 +320,7 @@ TEST_CASE("an exception that a pool of processes hands on has its first place") 
       "Traceback (most recent call last):\n  File \"/t.py\", line 21, in <module>\n";
   CHECK(crash_of(remote + "ValueError: sample 3\n") == "ValueError at /t.py:13: sample 3");
   CHECK(crash_of(remote + "ValueError: batch 1\n") == "ValueError at /t.py:21: batch 1");
+  CHECK(crash_of(remote + "KeyError: sample 3\n") == "KeyError at /t.py:21: sample 3");
 }
 
 TEST_CASE("an exception that ended Python counts, however much is written behind it") {

@@ -44,5 +44,14 @@ TEST_CASE("words that only look like a traceback have no exception further down"
             .empty());
 }
 
+TEST_CASE("a traceback that breaks off does not go on in the next one") {
+  const auto crash = find_crash(
+      "Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\nthe disk is full\n"
+      "Traceback (most recent call last):\n  File \"/b.py\", line 2, in g\nKeyError: 'x'\n",
+      ExitStatus{.code = 1});
+  REQUIRE(crash);
+  CHECK(crash->raised.back().frames.size() == 1);
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -257,6 +257,17 @@ TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as 
   CHECK(found.followers[0].ranks == "0");  // and not the cause's rank
 }
 
+TEST_CASE_METHOD(Round, "what came of a hang counts from the last end, in any order of the nodes") {
+  follows(0, 200, Consequence::kCollectiveTimedOut);
+  follows(2, 100, Consequence::kConnectionClosed);
+  HangReport hang{.sentence = "rank 5 has not come"};
+  hang.missing_ranks = "5";
+  analysis().hung(hang);
+  const Verdict found = verdict();
+  REQUIRE(found.followers.size() == 2);
+  for (const Followers& followers : found.followers) CHECK(followers.after_us == 0);
+}
+
 TEST_CASE_METHOD(Round,
                  "a hang that was reported is the cause of ranks that give up to wait, only") {
   is_stopped(3, 100);

@@ -262,5 +262,15 @@ TEST_CASE("a list of ranks that is none costs only that answer") {
   CHECK(inspection.report().operation == "gloo:all_reduce");
 }
 
+TEST_CASE("ranks that wait in an operation before do not say to which one a rank has not come") {
+  StackGroup before = waiting("0");
+  before.sequence = 11;
+  before.operation = "gloo:broadcast";
+  Inspection inspection{7, kMissing, {"a"}};
+  inspection.take("a", {7, before, false});
+  inspection.take("a", {7, waiting("2-3"), true});
+  CHECK(inspection.report().operation == "gloo:all_reduce");
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -54,6 +54,15 @@ TEST_CASE_METHOD(DumpFixture, "a dump is ready when all nodes have answered, or 
   CHECK(dump_.due() == now_);
 }
 
+TEST_CASE_METHOD(DumpFixture, "a node that has not answered is not waited for in the next dump") {
+  begins();
+  answers("a", sleeps("0-1"));
+  finished();
+  dump_.begin(7, {{"a", {"h1", 0, 2}}}, now_);
+  answers("a", sleeps("0-1"));
+  CHECK(dump_.due() == now_);
+}
+
 TEST_CASE_METHOD(DumpFixture,
                  "workers that do the same are one group, and the odd ones come first") {
   begins();
