@@ -68,7 +68,7 @@ LeadershipActions Elected::step(const LeadershipEvent& event, TimePoint now) {
       [&](const HigherEpoch& e) { step_down(e); },
       [&](const AgentFollows& e) { followed_ = e.leader; },
       [&](const LeadersFound& e) {
-        if (start_.hear(e.leader, e.all, now)) begin_job(now);
+        if (start_.hear(e.leader, e.all, now)) begin_job();
       },
       [&](const GatheringBegun&) {
         term_.gathers = true;
@@ -200,11 +200,8 @@ void Elected::take_over(TimePoint now) {
     ballot_.recount();
   }
   if (!std::exchange(term_.leads, true)) {
-    term_.gathers = true;
-    term_.former.gather(now);
     if (const Voter* const own = term_.voters.find(term_.colocated)) term_.endpoint = own->standby;
     term_.announced = endpoints_to_tell(term_, rules_);
-    term_.announce_due = now;
     actions_.push_back(TakeOver{counters_of_voters(term_)});
   }
   term_.voters.for_each([&](Voter& voter) {
@@ -225,10 +222,9 @@ void Elected::step_down(const HigherEpoch& by) {
   actions_.push_back(StepDown{{by.epoch, by.coordinator}});
 }
 
-void Elected::begin_job(TimePoint now) {
-  term_.leads = term_.gathers = true;
+void Elected::begin_job() {
+  term_.leads = true;
   term_.epoch = 1;
-  term_.former.gather(now);
   actions_.push_back(TakeOver{});
   std::vector<NodeId> waiting;
   term_.voters.for_each([&](const Voter& voter) {

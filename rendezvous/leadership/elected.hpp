@@ -50,7 +50,7 @@ class Elected final : public Leadership {
   void voted(const VoterVoted& event, TimePoint now);
   void take_over(TimePoint now);
   void step_down(const HigherEpoch& by);
-  void begin_job(TimePoint now);
+  void begin_job();
   void knows(const NodeId& node, const ConfigurationVersion& version);
   void step_done(const RoundView& view, TimePoint now);
   void call_witness(TimePoint now);

@@ -94,7 +94,8 @@ struct AdmitVoter { NodeId node; JobCounters counters = {}; };  // it takes orde
 struct AwaitVote { NodeId node; };                       // it takes none yet
 struct DropWitness { NodeId node; std::string reason; };
 /// This process leads from now on, with nothing but what the voters know: `counters` is the most
-/// that those of earlier rounds have sent. With a verdict the job has ended.
+/// that those of earlier rounds have sent. With a verdict the job has ended. GatheringBegun
+/// follows.
 struct TakeOver { JobCounters counters; std::optional<EndJob> verdict = {}; };
 struct StepDown { Leader leader; };                      // all nodes are sent to that one
 struct AskLeaders { std::vector<std::string> endpoints; };  // then LeadersFound

@@ -36,7 +36,7 @@ struct Term {
   std::vector<NodeId> successor_ids;   // the ids of these nodes
   bool gathers = false;                // nodes are waited for
   std::vector<std::string> announced;  // endpoints at which this leader is announced
-  TimePoint announce_due;
+  TimePoint announce_due;              // the next time; TimePoint{}: at once
 
   const JointQuorum& quorum() const { return commitment.quorum(); }
 };
