@@ -81,7 +81,7 @@ bool FormerLeader::may_come(const VoterTable& voters, const JointQuorum& quorum,
                   voters.witnesses_following();
   const bool is_time = now < std::min(last_came_ + kArrivalPause, gathering_since_ + kArrivalsMax);
   if (!is_time || here >= std::min(all - 1, nodes_max)) return false;
-  if (here < all - std::max(static_cast<int>(gone_.size()), 1)) return true;
+  if (here < all - static_cast<int>(gone_.size())) return true;
   return here < all - dead_members(voters, quorum);
 }
 
