@@ -164,7 +164,7 @@ void Roster::set_phase(Node& node, Phase phase) {
   node.phase_ = phase;
   ++counter(phase);
   objected_ += counts_as_objected(node);
-  if (phase != Phase::kRunning) let_stay(node, false);
+  let_stay(node, false);
 }
 
 void Roster::let_stay(Node& node, bool stays) {
