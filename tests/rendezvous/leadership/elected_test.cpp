@@ -92,5 +92,15 @@ TEST_CASE("a first place that begins the job requests the votes that were promis
   CHECK(epoch == 6);
 }
 
+TEST_CASE_METHOD(ElectedFixture,
+                 "a leader with a round goes on when one of its nodes votes elsewhere") {
+  for (const char* node : {"a", "b", "c"}) step(VoterJoined{.node = node});
+  leader_.begin_round(1, {"a", "b", "c"}, kStart);
+  const Configuration round{{1, 1}, 3, true, 2};
+  step(VoterJoined{.node = "c", .state = {.epoch = 1, .promised = 9, .proposed = round}});
+  CHECK(leader_.leads());
+  CHECK(leader_.epoch() == 1);
+}
+
 }  // namespace
 }  // namespace ddprun

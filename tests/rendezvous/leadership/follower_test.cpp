@@ -81,5 +81,27 @@ TEST_CASE_METHOD(FollowerFixture, "a list of ranks that is too long is not told"
   CHECK(told().dead_ranks.empty());
 }
 
+TEST_CASE_METHOD(FollowerFixture, "a leader's own node may be the first one of its round") {
+  follower_.hear(
+      StartRound{.round = 3, .group_rank = 2, .group_world_size = 4, .epoch = 3, .leader_rank = 0});
+  CHECK(told().leader_is_member);
+  follower_.find_leader_gone(true);
+  CHECK(told().dead_ranks == "0");
+}
+
+TEST_CASE_METHOD(FollowerFixture,
+                 "a node that has followed a leader accepts none without an epoch") {
+  CHECK_FALSE(follower_.accepts(Joined{.epoch = 0}));
+  CHECK(Follower{}.accepts(Joined{.epoch = 0}));
+}
+
+TEST_CASE("no node remembers a round of a leader that nobody can follow") {
+  Follower node;
+  node.hear(Spare{.round = 3, .nodes = 2});
+  CHECK(node.told(kStart).proposed == Configuration{});
+  node.hear(StartRound{.round = 4, .group_world_size = 2});
+  CHECK(node.told(kStart).proposed == Configuration{});
+}
+
 }  // namespace
 }  // namespace ddprun
