@@ -76,6 +76,8 @@ TEST_CASE_METHOD(HangFixture, "a hang is reported once, and its end") {
   says("a", Progress{1, {at(0, 12, 12), at(1, 12, 12)}});
   passes_beating(1s, {"a", "b"});
   CHECK(ordered<HangOver>("a").lasted_ms >= 63'000);
+  passes_beating(2s, {"a", "b"});
+  CHECK_FALSE(order<HangOver>("a"));
   CHECK_FALSE(machine_->observers().watch().hang());
 }
 

@@ -170,6 +170,8 @@ TEST_CASE_METHOD(StatusFixture, "no time is left when workers take longer than t
   says("a", Progress{1, {{.rank = 0, .step = 10, .left_s = 2}}});
   passes(3s);
   CHECK(status().summary.left_s == 0);
+  says("a", Progress{1, {{.rank = 0, .step = 11, .left_s = 0}}});
+  CHECK(status().summary.left_s == 0);
 }
 
 }  // namespace

@@ -108,6 +108,11 @@ TEST_CASE_METHOD(SuccessionFixture,
   CHECK(start("a").group_world_size == 1);
 }
 
+TEST_CASE_METHOD(SuccessionFixture, "a job needs as many nodes as keep its coordinator") {
+  coordinates({"a", "b", "c"});
+  CHECK(machine_->status(now_, 0).nodes_min == 2);
+}
+
 TEST_CASE_METHOD(SuccessionFixture, "a node that leaves in order takes its vote along") {
   coordinates({"a", "b", "c"});
   start("a");

@@ -260,10 +260,11 @@ TEST_CASE_METHOD(Round, "a round that was stopped because of a hang has that as 
 TEST_CASE_METHOD(Round, "what came of a hang counts from the last end, in any order of the nodes") {
   follows(0, 200, Consequence::kCollectiveTimedOut);
   follows(2, 100, Consequence::kConnectionClosed);
-  HangReport hang{.sentence = "rank 5 has not come"};
-  hang.missing_ranks = "5";
+  HangReport hang{.sentence = "rank 1 has not come"};
+  hang.missing_ranks = "1";
   analysis().hung(hang);
   const Verdict found = verdict();
+  CHECK(found.cause.node == "h0");
   REQUIRE(found.followers.size() == 2);
   for (const Followers& followers : found.followers) CHECK(followers.after_us == 0);
 }
