@@ -110,7 +110,8 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
                         workers_.add_reported(local_rank, look);
                         services_.trainings.add_reported(local_rank, look);
                       },
-                      [this](const RankProgress& p) { step(WorkerProgressed{p}); }}},
+                      [this](const RankProgress& p) { step(WorkerProgressed{p}); },
+                      [this](Arrivals a) { step(WorkerArrived{std::move(a)}); }}},
       signals_{executor, spec_},
       alarm_{executor, TimePoint::max()},
       leads_{run_.coordinator_here} {

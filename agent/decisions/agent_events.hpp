@@ -102,13 +102,14 @@ struct StopSignal { int signal; };
 struct EndAnnounced { int signal; };         // by the scheduler: time for a checkpoint
 struct PassOn { int signal; };               // meant for the workers, not for ddprun
 struct WorkerProgressed { RankProgress progress; };
+struct WorkerArrived { Arrivals arrivals; };  // its times are those of Clock
 struct WorkersInspected { int inspection; std::vector<StackGroup> groups; };  // see InspectWorkers
 // The answer to CheckSelf: what Fitness says; or why that is not known, "": it is
 struct Checked { int check; std::string unfit; std::string error = {}; };
 struct Alarm {};                             // next_alarm() has come
 using AgentEvent = std::variant<AgentBegins, Ordered, WorkerExited, WorkerSaid, TreeGone, WorkersRun, Connected,
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
-                                PassOn, WorkerProgressed, WorkersInspected, Checked, Alarm>;
+                                PassOn, WorkerProgressed, WorkerArrived, WorkersInspected, Checked, Alarm>;
 
 // Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator
 // is, as etcd knows where there is one.

@@ -56,6 +56,9 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
       [&](const WorkerProgressed& e) {
         if (!is_over(workers_)) progress_.note(e.progress, now);
       },
+      [&](const WorkerArrived& e) {
+        if (!is_over(workers_)) progress_.arrived(e);
+      },
       [&](const WorkersInspected& e) { tell_inspected(e); },
       [&](const Checked& e) { checked(e, now); }, [&](const Alarm&) { alarm(now); });
   tell_standby();
@@ -89,8 +92,9 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
         const bool has_leader = !agent_.contact->voting_until();
         if (has_leader && !agent_.end && !agent_.held_end) workers_.prepare(m.place, now);
       },
-      [](const Identity&) {},                                         // not asked for
-      [](const HangFound&) {}, [](const HangOver&) {},                // shown to the user
+      [](const Identity&) {},                           // not asked for
+      [](const HangFound&) {}, [](const HangOver&) {},  // shown to the user
+      [](const StragglerFound&) {}, [](const StragglerOver&) {},
       [](const VerdictFound&) {},                                     // the agent has taken it
       [](const Restarted&) {},                                        // as above
       [&](const JobTimes&) { farewell_ends_ ? exit(now) : void(); },  // the answer to Leave
@@ -190,7 +194,7 @@ void AgentMachine::start(const StartRound& order, TimePoint now) {
   search_.round_begins();
   self_check_.forget();
   round_follows_ = true;
-  progress_.begin_round(order.round);
+  progress_.begin_round(order.round, order.world_size);
   workers_.start(order);
 }
 

@@ -8,7 +8,8 @@ namespace ddprun {
 
 namespace {
 
-/// The coordinator compares the ends of all nodes, so they are reported in its time.
+/// The coordinator compares the ends and the arrivals of all nodes, so they are reported in its
+/// time.
 void tell_in_its_time(AgentMessage& message, std::int64_t offset_us) {
   const auto shift = [&](WorkerEnd& end) {
     end.began_us += offset_us;
@@ -16,6 +17,8 @@ void tell_in_its_time(AgentMessage& message, std::int64_t offset_us) {
   };
   if (auto* failed = std::get_if<WorkerFailed>(&message)) shift(failed->end);
   if (auto* ended = std::get_if<WorkersEnded>(&message)) std::ranges::for_each(ended->ends, shift);
+  if (auto* arrived = std::get_if<Arrivals>(&message))
+    for (GroupArrivals& group : arrived->groups) group.at_us += offset_us;
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 namespace ddprun {
 
-void WorkerProgress::begin_round(int round) {
+void WorkerProgress::begin_round(int round, int world_size) {
   round_ = round;
+  world_size_ = world_size;
   untold_.clear();
   last_.clear();
 }
@@ -27,6 +28,14 @@ void WorkerProgress::tell(TimePoint now) {
   }
   if (!message.ranks.empty()) agent_.tell(std::move(message));
   untold_.clear();
+}
+
+void WorkerProgress::arrived(const WorkerArrived& worker) {
+  const std::int64_t look = worker.arrivals.look / kArrivalsEvery.count();
+  if (look % (1 + world_size_ / kArrivalsToldMax) != 0) return;
+  Arrivals told = worker.arrivals;
+  told.round = round_;
+  agent_.tell(std::move(told));
 }
 
 }  // namespace ddprun

@@ -18,6 +18,9 @@ constexpr std::string_view kStatus = "\"pg_status\":";
 constexpr std::string_view kEntry = "{\"collective_seq_id\":";
 constexpr std::string_view kAfterEntries = "],\"nccl_comm_state\"";
 constexpr std::size_t kLastEntries = 32;
+constexpr std::size_t kArrivalEntries = 2 * kGroupArrivalsMax;  // several groups share them
+constexpr std::int64_t kNanosecondsPerMicrosecond = 1'000;
+constexpr std::int64_t kSequenceMax = std::int64_t{1} << 52;  // numbers are added to it
 constexpr std::size_t kNamesMax = 4096;  // a trace is the word of the user's program
 
 /// torch writes some numbers as texts.
@@ -64,11 +67,11 @@ GroupName name_of(std::string_view trace, const std::string& id, GroupNames& nam
   return names[id] = name;
 }
 
-ParsedJson last_entries(std::string_view trace) {
+ParsedJson last_entries(std::string_view trace, std::size_t count = kLastEntries) {
   const std::size_t end = trace.rfind(kAfterEntries);
   if (end == std::string_view::npos) return json_or_null("");
   std::size_t begin = end;
-  for (std::size_t found = 0; found < kLastEntries; ++found) {
+  for (std::size_t found = 0; found < count; ++found) {
     const std::size_t before = begin == 0 ? std::string_view::npos : trace.rfind(kEntry, begin - 1);
     if (before == std::string_view::npos) break;
     begin = before;
@@ -94,6 +97,33 @@ bool is_last_done(const json* last, const std::string& id, std::int64_t enqueued
   }
   return done;
 }
+
+/// A group's collectives that follow one another without a gap, and when they were entered.
+class ArrivalLog {
+ public:
+  void note(std::int64_t sequence, std::int64_t at_us) {
+    if (sequence < 0 || sequence > kSequenceMax) return;
+    if (!at_us_.empty() && sequence != first_ + static_cast<std::int64_t>(at_us_.size()))
+      at_us_.clear();
+    if (at_us_.empty()) first_ = sequence;
+    at_us_.push_back(at_us);
+  }
+
+  bool empty() const { return at_us_.empty(); }
+
+  /// It is not empty.
+  GroupArrivals told(const std::string& group) const {
+    const std::size_t begin = at_us_.size() - std::min(at_us_.size(), kGroupArrivalsMax);
+    GroupArrivals told{group, first_ + static_cast<std::int64_t>(begin), at_us_[begin], {}};
+    for (std::size_t i = begin + 1; i < at_us_.size(); ++i)
+      told.pauses_us.push_back(std::max<std::int64_t>(at_us_[i] - at_us_[i - 1], 0));
+    return told;
+  }
+
+ private:
+  std::int64_t first_ = 0;
+  std::vector<std::int64_t> at_us_;
+};
 
 PendingCollective pending_in(const json* entry) {
   const json* sizes = member(entry, "input_sizes");
@@ -138,6 +168,23 @@ std::optional<PendingCollective> read_pending(std::string_view trace) {
   const auto pending = std::ranges::find_if(*list, is_pending);
   if (pending == list->end()) return std::nullopt;
   return pending_in(*pending);
+}
+
+std::vector<GroupArrivals> read_arrivals(std::string_view trace) {
+  const ParsedJson last = last_entries(trace, kArrivalEntries);
+  const auto list = entries(&*last);
+  if (!list) return {};
+  std::map<std::string, ArrivalLog> logs;
+  for (const json* entry : *list)
+    if (bool_in(member(entry, "is_p2p")) == false)
+      logs[name_in(member(entry, "process_group")).name].note(
+          number_of(entry, "collective_seq_id"),
+          number_of(entry, "time_created_ns") / kNanosecondsPerMicrosecond);
+  std::vector<GroupArrivals> groups;
+  for (auto& [name, log] : logs)
+    if (groups.size() < kProgressGroupsMax && !name.empty() && !log.empty())
+      groups.push_back(log.told(name));
+  return groups;
 }
 
 std::string read_store_wait(std::string_view counters) {

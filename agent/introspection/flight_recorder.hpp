@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "rendezvous/messages/progress.hpp"
+#include "rendezvous/messages/straggler.hpp"
 
 namespace ddprun {
 
@@ -41,6 +42,10 @@ struct PendingCollective {
 
 /// The oldest such entry among the last ones of the trace; nullopt: there is none.
 std::optional<PendingCollective> read_pending(std::string_view trace);
+
+/// When the worker has entered the last collectives of each of its groups, in microseconds since
+/// 1970, by the last entries of the trace. Messages between two ranks are left out.
+std::vector<GroupArrivals> read_arrivals(std::string_view trace);
 
 /// In which operation of the store the worker waits, by the counters: "init_process_group", "wait",
 /// "get"; "" when in none.

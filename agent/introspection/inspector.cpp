@@ -141,11 +141,14 @@ asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
       look.waits_in = read_store_wait(*counters);
       const std::string status = co_await trace();
       if (!status.empty()) look.groups = read_group_progress(status, names_);
+      look.arrivals = read_arrivals(status);
       answered = status.size();
     }
   }
   if (answered > kAnswerKeptMax) give_memory_back();
   look.asked = duration_cast<milliseconds>(Clock::now() - began);
+  if (!look.arrivals.empty())
+    look.strain = co_await strains_.since_last_look(files_.pid, Clock::now() + kLookPatience);
   const ThreadTimes times = read_main_thread_times(files_.pid != 0 ? files_.pid : pid);
   look.wanted = duration_cast<milliseconds>(times.ran + times.waited);
   for (const ProcessFacts& process : read_process_tree(pid)) look.cpu += process.cpu;

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "agent/introspection/flight_recorder.hpp"
+#include "agent/introspection/strain_watch.hpp"
 #include "agent/introspection/watch_folder.hpp"
 #include "agent/introspection/worker_finding.hpp"
 #include "agent/introspection/worker_watch.hpp"
@@ -23,9 +24,10 @@ WorkerFinding seen_from_outside(int rank, pid_t pid);
 
 class Inspector {
  public:
-  /// Looks into the worker whose files in `folder`, which outlives it, have that name.
-  Inspector(const WatchFolder& folder, std::string name, int rank)
-      : folder_{folder}, name_{std::move(name)}, rank_{rank} {}
+  /// Looks into the worker whose files in `folder` have that name. `folder` and `strains` outlive
+  /// it.
+  Inspector(const WatchFolder& folder, StrainWatch& strains, std::string name, int rank)
+      : folder_{folder}, strains_{strains}, name_{std::move(name)}, rank_{rank} {}
 
   /// A deep look: how far its process groups are, whether it waits in the store, and what its
   /// processes from `pid` on have used of the CPU.
@@ -46,6 +48,7 @@ class Inspector {
   bool find_files();
 
   const WatchFolder& folder_;
+  StrainWatch& strains_;
   std::string name_;
   int rank_;
   WatchFolder::Opened files_;

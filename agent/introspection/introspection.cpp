@@ -48,7 +48,8 @@ struct Introspection::Watched {
   WorkerWatch changes;
   asio::steady_timer timer;
   bool idle = false;
-  bool gone = false;  // the round is over
+  bool gone = false;              // the round is over
+  std::int64_t told_second = -1;  // its arrivals were reported then
 };
 
 Introspection::Introspection(const asio::any_io_executor& executor,
@@ -93,7 +94,7 @@ std::shared_ptr<Introspection::Watched> Introspection::begin_to_watch(int local_
                                                                       WorkerWatch changes) {
   auto worker =
       std::make_shared<Watched>(executor_, local_rank, std::move(name), std::move(changes));
-  if (folder_) worker->inspector.emplace(*folder_, worker->name, worker->finding.rank);
+  if (folder_) worker->inspector.emplace(*folder_, strains_, worker->name, worker->finding.rank);
   start_coroutine(executor_, watch(worker), report_failure("watching over a worker"));
   return worker;
 }
@@ -109,9 +110,10 @@ void Introspection::end_round() {
 }
 
 asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
-  TimePoint deep_due = Clock::now() + intervals_.light;
+  NextLook next = next_deep_look(Clock::now(), unix_time_us(), intervals_.light);
   while (!worker->gone) {
-    worker->timer.expires_after(intervals_.light);
+    const TimePoint soon = Clock::now() + intervals_.light;
+    worker->timer.expires_at(next.due > Clock::now() ? std::min(soon, next.due) : soon);
     co_await worker->timer.async_wait(asio::as_tuple(asio::use_awaitable));
     if (worker->gone) co_return;
     const WatchedProcess process = sources_.process(worker->local_rank);
@@ -119,13 +121,17 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
     if (process.pid == 0) continue;
     WorkerLook look;
     const TimePoint began = Clock::now();
-    const bool deep = worker->inspector && began >= deep_due;
+    const bool deep = worker->inspector && began >= next.due;
     if (deep) look = co_await worker->inspector->look(process.pid);
     if (worker->gone) co_return;
     sources_.add_reported(worker->local_rank, look);
     const TimePoint now = Clock::now();
     const auto changed = worker->changes.take(look, now);
-    if (deep) deep_due = now + worker->changes.deep_pause(duration_cast<milliseconds>(now - began));
+    if (deep) {
+      const auto pause = worker->changes.deep_pause(duration_cast<milliseconds>(now - began));
+      tell_arrivals(*worker, next.second, std::move(look));
+      next = next_deep_look(now, unix_time_us(), pause);
+    }
     if (!changed) continue;
     worker->idle = changed->idle;
     tell(*changed);
@@ -142,6 +148,18 @@ void Introspection::look_again() {
 
 void Introspection::tell(const RankProgress& progress) const {
   if (progress.rank >= 0) sources_.changed(progress);
+}
+
+/// One look in a second is reported. The clock of the time of day may be set, and that of the agent
+/// may not.
+void Introspection::tell_arrivals(Watched& worker, std::int64_t second, WorkerLook look) const {
+  const int rank = worker.changes.rank();
+  if (rank < 0 || look.arrivals.empty() || second == worker.told_second) return;
+  worker.told_second = second;
+  const std::int64_t shift_us = microseconds(Clock::now()) - unix_time_us();
+  for (GroupArrivals& group : look.arrivals) group.at_us += shift_us;
+  sources_.arrived(
+      {.rank = rank, .look = second, .groups = std::move(look.arrivals), .strain = look.strain});
 }
 
 /// One look at all workers of the node.

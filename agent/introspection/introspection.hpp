@@ -36,6 +36,8 @@ class Introspection {
     /// Adds what the worker has reported by itself: its step, loss and the like.
     std::function<void(int local_rank, WorkerLook& look)> add_reported;
     std::function<void(const RankProgress& progress)> changed;
+    /// The worker has entered collectives. Their times are those of Clock.
+    std::function<void(Arrivals arrivals)> arrived;
   };
 
   /// `folder` is where workers open what lets one look into them; nullopt: they are only watched by
@@ -71,6 +73,7 @@ class Introspection {
   std::shared_ptr<Watched> begin_to_watch(int local_rank, std::string name, WorkerWatch changes);
   asio::awaitable<void> watch(std::shared_ptr<Watched> worker);
   void tell(const RankProgress& progress) const;
+  void tell_arrivals(Watched& worker, std::int64_t second, WorkerLook look) const;
   struct Round;
   asio::awaitable<void> find_out(std::shared_ptr<Round> round);
   asio::awaitable<WorkerFinding> look_into(std::shared_ptr<Watched> worker, pid_t pid,
@@ -79,6 +82,7 @@ class Introspection {
   asio::any_io_executor executor_;
   std::optional<WatchFolder> folder_;
   LookIntervals intervals_;
+  StrainWatch strains_;
   Sources sources_;
   std::vector<std::shared_ptr<Watched>> workers_;
 };

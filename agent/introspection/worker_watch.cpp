@@ -1,6 +1,7 @@
 #include "agent/introspection/worker_watch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -13,7 +14,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kDeepMin{100};
 constexpr int kDeepPerTimeout = 8;
-constexpr int kDutyInverse = 200;  // looks take at most 0.5 % of the time
+constexpr milliseconds kAligned{1'000};  // pauses from this on: see next_deep_look()
+constexpr int kDutyInverse = 200;        // looks take at most 0.5 % of the time
 
 /// Whether the worker's work is at another place.
 bool moved(const RankProgress& before, const RankProgress& now) {
@@ -24,6 +26,10 @@ std::vector<GroupProgress> without(std::vector<GroupProgress> groups,
                                    const std::vector<GroupProgress>& others) {
   std::erase_if(groups, [&](const auto& group) { return std::ranges::count(others, group) > 0; });
   return groups;
+}
+
+std::uint64_t whole_seconds(milliseconds time) {
+  return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(time).count());
 }
 
 }  // namespace
@@ -130,13 +136,26 @@ milliseconds WorkerWatch::look_time(const RankProgress& seen) const {
   return (seen.step >= 0 ? intervals_.light : intervals_.deep) + 2 * intervals_.light;
 }
 
+/// Longer pauses are powers of two, so that those of several workers have moments in common.
 milliseconds WorkerWatch::deep_pause(milliseconds duration) const {
   const bool at_work = std::ranges::any_of(
       told_.groups, [](const GroupProgress& group) { return group.completed > 0; });
   if (!at_work) return std::min(intervals_.deep, milliseconds{1'000});
   // A worker that does nothing any more is not held up by looks.
   if (told_.idle) return intervals_.deep;
-  return std::max(intervals_.deep, std::min(kDutyInverse * duration, 3 * intervals_.deep));
+  const milliseconds rare =
+      std::max(intervals_.deep, std::min(kDutyInverse * duration, 3 * intervals_.deep));
+  const auto cheap = std::min(rare, kDutyInverse * std::min(duration, kLookCostMax));
+  if (cheap < kAligned) return std::min(rare, kAligned);
+  return std::chrono::seconds{
+      std::min(std::bit_ceil(whole_seconds(cheap)), std::bit_floor(whole_seconds(rare)))};
+}
+
+NextLook next_deep_look(TimePoint now, std::int64_t unix_us, milliseconds pause) {
+  std::chrono::microseconds wait{pause};
+  if (pause >= kAligned) wait -= std::chrono::microseconds{unix_us % wait.count()};
+  const std::chrono::microseconds then{unix_us + wait.count()};
+  return {now + wait, duration_cast<std::chrono::seconds>(then).count()};
 }
 
 }  // namespace ddprun

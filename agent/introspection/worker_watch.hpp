@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/strain_rates.hpp"
 #include "rendezvous/messages/progress.hpp"
+#include "rendezvous/messages/straggler.hpp"
 
 namespace ddprun {
 
@@ -18,6 +20,8 @@ struct WorkerLook {
   bool watched = false;                              // the server has answered
   std::optional<std::vector<GroupProgress>> groups;  // nullopt: it did not tell
   std::string waits_in;
+  std::vector<GroupArrivals> arrivals;  // in microseconds since 1970
+  std::optional<StrainRates> strain;    // since the look before
   std::chrono::milliseconds cpu{0};     // that its processes have used so far
   std::chrono::milliseconds wanted{0};  // that its main thread has used or waited for
   std::chrono::milliseconds asked{0};   // that this look may have cost it
@@ -34,7 +38,7 @@ struct WorkerLook {
 /// How often workers are looked at.
 struct LookIntervals {
   std::chrono::milliseconds light{1'000};
-  std::chrono::milliseconds deep{15'000};
+  std::chrono::milliseconds deep{16'000};
   std::chrono::milliseconds idle{60'000};  // a worker that has not used the CPU for this long
                                            // sleeps
 };
@@ -51,6 +55,16 @@ inline constexpr std::chrono::milliseconds kIdleCpu{20};
 inline constexpr std::chrono::milliseconds kLookCostMax{60};
 /// What no worker uses that is only on its way on an overloaded machine.
 inline constexpr std::chrono::milliseconds kBusyCpu{10'000};
+
+/// A deep look that is due.
+struct NextLook {
+  TimePoint due;
+  std::int64_t second = 0;  // the time of day, since 1970
+};
+/// Looks at all workers of a job are to be at the same moments, so that what they show has
+/// collectives in common: when the time of day is a multiple of the pause, where that is a second
+/// or longer.
+NextLook next_deep_look(TimePoint now, std::int64_t unix_us, std::chrono::milliseconds pause);
 
 class WorkerWatch {
  public:
@@ -75,8 +89,8 @@ class WorkerWatch {
   /// Returns what to report when the worker has ended with code 0.
   RankProgress end(TimePoint now);
 
-  /// When the next deep look is due, after one that took `duration`. In the beginning they are
-  /// frequent, until the worker has shown its first progress.
+  /// The time from a deep look that took `duration` to the next one. In the beginning it is short,
+  /// until the worker has shown its first progress.
   std::chrono::milliseconds deep_pause(std::chrono::milliseconds duration) const;
 
  private:

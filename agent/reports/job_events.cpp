@@ -80,6 +80,14 @@ Event of_order(const CoordinatorMessage& order) {
       [](const HangOver& m) {
         return Event{"hang_over", {{"round", m.round}, {"lasted_ms", m.lasted_ms}}};
       },
+      [](const StragglerFound& m) {
+        Event event{"straggler", fields::to_object(m.straggler)};
+        event.fields["round"] = m.round;
+        return event;
+      },
+      [](const StragglerOver& m) {
+        return Event{"straggler_over", {{"round", m.round}, {"ranks", m.ranks}}};
+      },
       [](const Restarted& m) {
         return Event{"restart", fields::to_object(m.times)};
       },

@@ -84,6 +84,15 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
   if (const auto* hang = std::get_if<HangFound>(&message)) return of_hang(hang->report);
   if (const auto* over = std::get_if<HangOver>(&message))
     return {of_job(fmt::format("the workers that hung go on, after {} s", over->lasted_ms / 1000))};
+  if (const auto* found = std::get_if<StragglerFound>(&message)) {
+    straggler_ = found->straggler;
+    return {of_job(straggler_->sentence)};
+  }
+  if (const auto* over = std::get_if<StragglerOver>(&message)) {
+    straggler_.reset();
+    return {of_job(fmt::format("{} {} as fast as the others again", ranks_text(over->ranks),
+                               are_many(over->ranks) ? "are" : "is"))};
+  }
   if (const auto* waiting = std::get_if<Waiting>(&message)) return of_waiting(*waiting, now);
   return {};
 }
@@ -129,6 +138,7 @@ std::vector<NewsLine> JobNews::of_hang(const HangReport& report) {
 
 std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
   wait_note_ = {};
+  straggler_.reset();
   tells_pause_ = true;
   std::vector<NewsLine> lines;
   if (attempt_ && round.attempt > *attempt_)
@@ -148,8 +158,12 @@ std::vector<NewsLine> JobNews::of_start(const StartRound& round) {
 
 /// Where nothing was restarted, only who asks for more wants to know.
 std::vector<NewsLine> JobNews::of_times(const Goodput& times) const {
-  if (times.restarts + times.changes > 0) return {of_job(times_text(times))};
-  return {{NewsLine::Level::kInfo, times_text(times)}};
+  std::vector<NewsLine> lines;
+  if (straggler_) lines.push_back(of_job(past_sentence_of(*straggler_)));
+  lines.push_back(times.restarts + times.changes > 0
+                      ? of_job(times_text(times))
+                      : NewsLine{NewsLine::Level::kInfo, times_text(times)});
+  return lines;
 }
 
 NewsLine JobNews::of_job(std::string text) const {

@@ -74,6 +74,7 @@ class JobNews {
   std::optional<int> attempt_;  // the last round had that number; before the first one: none
   bool tells_pause_ = true;     // once before each restart
   bool in_place_ = false;       // workers stay while members of the round change
+  std::optional<Straggler> straggler_;  // while it holds up the others, in this round
   WaitNote wait_note_;
 };
 

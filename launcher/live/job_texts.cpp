@@ -153,8 +153,10 @@ std::string host_of(const JobStatus& status, int rank) {
 /// Those that stand out first: the ones that a person looks for.
 std::vector<RankStatus> slowest(const JobStatus& status) {
   std::vector<RankStatus> ranks = status.ranks;
-  const auto key = [](const RankStatus& rank) {
-    return std::tuple{std::string_view{color_of(rank.state)} == kRed, rank.lag};
+  const auto key = [&](const RankStatus& rank) {
+    const bool late =
+        status.summary.straggler && has_rank(ranks_in(status.summary.straggler->ranks), rank.rank);
+    return std::tuple{std::string_view{color_of(rank.state)} == kRed, late, rank.lag};
   };
   std::ranges::stable_sort(ranks, std::greater<>{}, key);
   return ranks;
@@ -163,8 +165,8 @@ std::vector<RankStatus> slowest(const JobStatus& status) {
 std::string ranks_table(const JobStatus& status, const TextStyle& style, std::size_t shown) {
   if (status.ranks.empty() || shown == 0) return "";
   TextTable table{
-      "><<>>>>><",
-      {"RANK", "NODE", "STATE", "STEP", "LAG", "LOSS", "SAMPLES/S", "STILL", "WAITS IN"}};
+      "><<>>>>>><",
+      {"RANK", "NODE", "STATE", "STEP", "LAG", "LATE", "LOSS", "SAMPLES/S", "STILL", "WAITS IN"}};
   const auto ranks = slowest(status);
   const std::size_t rows = std::min(shown, ranks.size());
   for (std::size_t i = 0; i < rows; ++i) {
@@ -174,6 +176,7 @@ std::string ranks_table(const JobStatus& status, const TextStyle& style, std::si
                {std::string{name_of(rank.state)}, color_of(rank.state)},
                {steps(rank.step, 0)},
                {rank.step < 0 && rank.collectives < 0 ? "-" : std::to_string(rank.lag)},
+               {rank.late_percent < 0 ? "-" : fmt::format("{:.0f} %", rank.late_percent)},
                {loss(rank.has_loss, rank.loss)},
                {speed(rank.samples_per_second)},
                {rank.step < 0 && rank.collectives < 0 ? "-" : seconds(rank.still_ms)},
@@ -275,6 +278,9 @@ std::string jobs_table(const std::vector<JobLine>& jobs, std::int64_t now_unix_m
 std::string status_text(const JobStatus& status, const TextStyle& style) {
   std::string text = summary(status, style);
   if (status.hang) text += hang_text(*status.hang, style);
+  if (status.summary.straggler)
+    text += "\n" + painted("  slow: ", style.color ? kYellow : "") +
+            plain_line(status.summary.straggler->sentence) + "\n";
   text += nodes_text(status, style);
   text += ranks_table(status, style, kRanksShown);
   text += rounds_text(status, style);

@@ -107,6 +107,31 @@ std::string loads(const std::vector<JobStatus>& jobs, const std::string& name,
   return metric.text();
 }
 
+std::string machines(const std::vector<JobStatus>& jobs) {
+  std::string text;
+  const auto load = [&](const char* name, const char* help, const OfLoad& value) {
+    text += loads(jobs, name, help, value);
+  };
+  load("ddprun_node_cpu_ratio", "How much of the node's CPUs is used.", [](const NodeLoad& s) {
+    return number(s.cpu_percent >= 0, static_cast<double>(s.cpu_percent) / 100);
+  });
+  load("ddprun_node_memory_used_bytes", "Memory in use on the node.",
+       [](const NodeLoad& s) { return number(s.memory_used_bytes >= 0, s.memory_used_bytes); });
+  load("ddprun_node_memory_bytes", "Memory that the node has, or its cgroup allows.",
+       [](const NodeLoad& s) { return number(s.memory_bytes >= 0, s.memory_bytes); });
+  load("ddprun_node_gpu_ratio", "How much of the time the node's GPUs compute, as a mean.",
+       [](const NodeLoad& s) {
+         return number(s.gpu_percent >= 0, static_cast<double>(s.gpu_percent) / 100);
+       });
+  load("ddprun_node_gpu_memory_used_bytes", "Memory in use on all GPUs of the node.",
+       [](const NodeLoad& s) {
+         return number(s.gpu_memory_used_bytes >= 0, s.gpu_memory_used_bytes);
+       });
+  load("ddprun_node_gpu_memory_bytes", "Memory that all GPUs of the node have.",
+       [](const NodeLoad& s) { return number(s.gpu_memory_bytes >= 0, s.gpu_memory_bytes); });
+  return text;
+}
+
 }  // namespace
 
 std::string metrics_text(const std::vector<JobStatus>& jobs) {
@@ -138,33 +163,15 @@ std::string metrics_text(const std::vector<JobStatus>& jobs) {
   job("ddprun_samples_per_second", "Samples in a second, of all ranks.", [](const JobStatus& s) {
     return number(s.summary.samples_per_second > 0, s.summary.samples_per_second);
   });
-  text += nodes(jobs);
-  const auto load = [&](const char* name, const char* help, const OfLoad& value) {
-    text += loads(jobs, name, help, value);
-  };
-  load("ddprun_node_cpu_ratio", "How much of the node's CPUs is used.", [](const NodeLoad& s) {
-    return number(s.cpu_percent >= 0, static_cast<double>(s.cpu_percent) / 100);
-  });
-  load("ddprun_node_memory_used_bytes", "Memory in use on the node.",
-       [](const NodeLoad& s) { return number(s.memory_used_bytes >= 0, s.memory_used_bytes); });
-  load("ddprun_node_memory_bytes", "Memory that the node has, or its cgroup allows.",
-       [](const NodeLoad& s) { return number(s.memory_bytes >= 0, s.memory_bytes); });
-  load("ddprun_node_gpu_ratio", "How much of the time the node's GPUs compute, as a mean.",
-       [](const NodeLoad& s) {
-         return number(s.gpu_percent >= 0, static_cast<double>(s.gpu_percent) / 100);
-       });
-  load("ddprun_node_gpu_memory_used_bytes", "Memory in use on all GPUs of the node.",
-       [](const NodeLoad& s) {
-         return number(s.gpu_memory_used_bytes >= 0, s.gpu_memory_used_bytes);
-       });
-  load("ddprun_node_gpu_memory_bytes", "Memory that all GPUs of the node have.",
-       [](const NodeLoad& s) { return number(s.gpu_memory_bytes >= 0, s.gpu_memory_bytes); });
+  text += nodes(jobs) + machines(jobs);
   rank("ddprun_rank_step", "The last step that the rank has done.",
        [](const RankStatus& s) { return number(s.step >= 0, s.step); });
   rank("ddprun_rank_collectives", "Collectives that the rank has done in the default group.",
        [](const RankStatus& s) { return number(s.collectives >= 0, s.collectives); });
   rank("ddprun_rank_lag", "Steps, else collectives, behind the fastest rank.",
        [](const RankStatus& s) { return number(true, s.lag); });
+  rank("ddprun_rank_late_ratio", "Part of the time in which the other ranks wait for this one.",
+       [](const RankStatus& s) { return number(s.late_percent >= 0, s.late_percent / 100); });
   rank("ddprun_rank_still_seconds", "Time without progress.",
        [](const RankStatus& s) { return number(true, static_cast<double>(s.still_ms) / 1000); });
   return text + "# EOF\n";

@@ -38,8 +38,9 @@ function survey(status) {
 }
 // A kind is a state, and of running ranks how far they are behind.
 function kindOf(rank) {
-  if (rank.state !== "running" || rank.lag * 2 < view.slow) return rank.state;
-  return rank.lag < view.slow ? "lags" : "slow";
+  const late = last.straggler && rank.late_percent > 5;
+  if (rank.state !== "running" || (!late && rank.lag * 2 < view.slow)) return rank.state;
+  return late || rank.lag >= view.slow ? "slow" : "lags";
 }
 const hostOf = (rank) => view.owners.get(rank.rank)?.host || "";
 // The ranks of a lost node do not stand out by themselves: the node does.
@@ -54,6 +55,7 @@ function factsOf(rank) {
   const done = rank[view.done];
   return {
     node: hostOf(rank), state: kindOf(rank), [view.done]: done >= 0 ? whole(done) : "", behind: rank.lag > 0 ? whole(rank.lag) : "",
+    late: rank.late_percent > 1 ? amount(rank.late_percent, 2) + " %" : "",
     loss: rank.has_loss ? amount(rank.loss) : "", "samples/s": rank.samples_per_second > 0 ? amount(rank.samples_per_second) : "",
     "still for": rank.still_ms > 2000 ? duration(rank.still_ms / 1000) : "", "waits in": rank.waits_in,
   };
@@ -213,14 +215,14 @@ function showTable(isWanted) {
   const more = all.length - kRowsMax, verb = isWanted ? " found" : all.length === 1 ? " stands out" : " stand out";
   byId("odd").hidden = !isWanted && !all.length;
   refill(byId("odd"), make("h2", "", count(all.length, "rank") + verb), all.length ? tableOf(all.slice(0, kRowsMax)) : "",
-    more > 0 ? "and " + whole(more) + " more, which the field above can find" : "");
+    more > 0 ? "and " + whole(more) + " more: search above" : "");
 }
 function showDetail() {
   const rank = view.ranks.find((r) => r.rank === (pointed ?? chosen));
   const isTold = !isSmall() && view.ranks.some((r) => r[view.done] >= 0);
   const sentence = rank ? sentenceOf(rank) : "";
   if (rank) cells.get(rank.rank).title = sentence;
-  byId("detail").textContent = sentence || (isTold ? "Under a rank: its " + view.done + ". " : "") + "Point at a rank for its numbers, click it for its log.";
+  byId("detail").textContent = sentence || (isTold ? "Under a rank: its " + view.done + ". " : "") + "Point at a rank for numbers, click for its log.";
 }
 
 function showNodes(status) {

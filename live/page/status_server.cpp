@@ -45,6 +45,7 @@ std::string news_of(const std::vector<JobStatus>& jobs, const std::string& run_i
     news += job.run_id + '\n' + std::to_string(job.round) + job.why;
     news += static_cast<char>('a' + static_cast<int>(job.state));
     news += job.hang ? 'h' : '-';
+    if (job.summary.straggler) news += job.summary.straggler->ranks;
     for (const NodeStatus& node : job.nodes)
       news += static_cast<char>('a' + static_cast<int>(node.state));
     for (const RankStatus& rank : job.ranks)

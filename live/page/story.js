@@ -18,11 +18,11 @@ function fillPanel(panel, about, partsOf) {
   panel.replaceChildren(...parts);
 }
 function showTrouble(status) {
-  const { hang } = status;
-  fillPanel(byId("trouble"), hang, () => (hang ? [
+  const { hang } = status, slow = status.straggler?.sentence;
+  fillPanel(byId("trouble"), hang || slow, () => (hang ? [
     make("h2", "", "The job hangs"), make("div", "", hang.sentence),
     ...hang.stacks.flatMap((group) => [make("div", "", ranksOf(group.ranks) + ": " + group.doing), ...stackOf(group.stack)]),
-  ] : []));
+  ] : slow ? [make("div", "", slow)] : []));
 }
 
 function causeParts(cause) {
@@ -69,7 +69,7 @@ function hangOf(status) {
     const still = status.ranks.filter((rank) => ["missing", "waiting"].includes(rank.state)).map((rank) => rank.still_ms);
     hang = { sentence: status.hang.sentence, began: status.now_unix_ms - Math.max(0, ...still) };
   }
-  return [hang.began, "missing", "the job hangs from here on: " + hang.sentence];
+  return [hang.began, "missing", "the job hangs: " + hang.sentence];
 }
 // All events as [time, kind, sentence], the last one first. The kind is a state, and has its color.
 function eventsOf(status) {

@@ -106,6 +106,7 @@ template <> inline constexpr auto kFields<RankStatus> = table(
     field<&RankStatus::collectives>("collectives"), field<&RankStatus::lag>("lag"),
     field<&RankStatus::has_loss>("has_loss"), field<&RankStatus::loss>("loss"),
     field<&RankStatus::samples_per_second>("samples_per_second"),
+    may_miss(field<&RankStatus::late_percent>("late_percent")),
     field<&RankStatus::still_ms>("still_ms"),
     text<&RankStatus::waits_in>("waits_in", kStatusName));
 template <> inline constexpr auto kFields<RoundStatus> = table(
@@ -128,6 +129,7 @@ template <> inline constexpr auto kFields<JobSummary> = table(
     field<&JobSummary::samples_per_second>("samples_per_second"),
     field<&JobSummary::steps_per_second>("steps_per_second"),
     field<&JobSummary::restarts_in_ms>("restarts_in_ms"),
+    may_miss(field<&JobSummary::straggler>("straggler")),
     field<&JobSummary::ranks_left_out>("ranks_left_out"));
 template <> inline constexpr auto kFields<JobStatus> = table(
     text<&JobStatus::run_id>("run_id", kStatusRunId),
@@ -214,11 +216,13 @@ void estimate_end(JobSummary& summary, const std::vector<PointStatus>& history) 
 }
 
 /// How much a rank stands out: the greatest first.
-std::tuple<bool, std::int64_t, std::int64_t> prominence(const RankStatus& rank) {
+std::tuple<bool, double, std::int64_t, std::int64_t> prominence(const RankStatus& rank) {
   const bool odd = rank.state != RankStatus::State::kRunning &&
                    rank.state != RankStatus::State::kWaiting &&
                    rank.state != RankStatus::State::kFinished;
-  return {odd, rank.lag, rank.still_ms};
+  constexpr double kLatePercent = 5;  // less is usual
+  const double late = rank.late_percent >= kLatePercent ? rank.late_percent : 0;
+  return {odd, late, rank.lag, rank.still_ms};
 }
 
 void leave_out(JobStatus& status, std::size_t ranks_max) {

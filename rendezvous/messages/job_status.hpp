@@ -13,6 +13,7 @@
 #include "base/result.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
+#include "rendezvous/messages/straggler.hpp"
 #include "rendezvous/messages/verdict.hpp"
 
 namespace ddprun {
@@ -107,6 +108,7 @@ struct RankStatus {
   bool has_loss = false;
   double loss = 0;
   double samples_per_second = 0;  // 0: it has not told
+  double late_percent = -1;       // others wait for it in that part of the time; -1: not known
   std::int64_t still_ms = 0;      // time without progress
   std::string waits_in;           // "init_process_group", an operation of the store; "": neither
   bool operator==(const RankStatus&) const = default;
@@ -135,7 +137,8 @@ struct PointStatus {
   bool operator==(const PointStatus&) const = default;
 };
 
-/// What summarize() makes of all that the ranks tell.
+/// What is known of all ranks together: what summarize() makes of all that they tell, and which of
+/// them holds up the others.
 struct JobSummary {
   std::string word;  // word_for() the state
   std::int64_t step = -1;
@@ -146,8 +149,9 @@ struct JobSummary {
   double loss = 0;
   double samples_per_second = 0;
   double steps_per_second = 0;
-  std::int64_t restarts_in_ms = 0;  // the rest of a pause before a restart (--restart-delay)
-  int ranks_left_out = 0;           // as there are more than kStatusRanksMax
+  std::int64_t restarts_in_ms = 0;     // the rest of a pause before a restart (--restart-delay)
+  std::optional<Straggler> straggler;  // nullopt: no rank holds up the others
+  int ranks_left_out = 0;              // as there are more than kStatusRanksMax
   bool operator==(const JobSummary&) const = default;
 };
 

@@ -114,6 +114,31 @@ template <> inline constexpr auto kFields<RankProgress> = table(
     field<&RankProgress::left_s>("left_s"));
 template <> inline constexpr auto kFields<Progress> = message("progress",
     field<&Progress::round>("round"), list<&Progress::ranks>("ranks", kProgressRanksMax));
+template <> inline constexpr auto kFields<GroupArrivals> = table(
+    text<&GroupArrivals::group>("group", kName), field<&GroupArrivals::first>("first"),
+    field<&GroupArrivals::at_us>("at_us"),
+    list<&GroupArrivals::pauses_us>("pauses_us", kGroupArrivalsMax));
+template <> inline constexpr auto kFields<StrainRates> = table(
+    field<&StrainRates::cpus>("cpus"),
+    field<&StrainRates::ran>("ran"),
+    field<&StrainRates::queued>("queued"),
+    field<&StrainRates::throttled>("throttled"),
+    field<&StrainRates::quota_cpus>("quota_cpus"),
+    field<&StrainRates::stolen>("stolen"),
+    field<&StrainRates::cpu_pressure>("cpu_pressure"),
+    field<&StrainRates::memory_pressure>("memory_pressure"),
+    field<&StrainRates::io_pressure>("io_pressure"),
+    field<&StrainRates::major_faults>("major_faults"),
+    field<&StrainRates::swapped_bytes>("swapped_bytes"),
+    field<&StrainRates::mhz>("mhz"),
+    field<&StrainRates::mhz_max>("mhz_max"),
+    field<&StrainRates::connections>("connections"),
+    field<&StrainRates::retransmits>("retransmits"),
+    field<&StrainRates::round_trip_ms>("round_trip_ms"));
+template <> inline constexpr auto kFields<Arrivals> = message("arrivals",
+    field<&Arrivals::round>("round"), field<&Arrivals::rank>("rank"),
+    field<&Arrivals::look>("look"),
+    list<&Arrivals::groups>("groups", kProgressGroupsMax), field<&Arrivals::strain>("strain"));
 template <> inline constexpr auto kFields<Inspected> = message("inspected",
     field<&Inspected::inspection>("inspection"), field<&Inspected::workers>("workers"),
     field<&Inspected::last>("last"));
@@ -209,6 +234,10 @@ template <> inline constexpr auto kFields<JobTimes> = message("job_times",
     field<&JobTimes::goodput>("goodput"));
 template <> inline constexpr auto kFields<HangOver> = message("hang_over",
     field<&HangOver::round>("round"), field<&HangOver::lasted_ms>("lasted_ms"));
+template <> inline constexpr auto kFields<StragglerFound> = message("straggler_found",
+    field<&StragglerFound::round>("round"), field<&StragglerFound::straggler>("straggler"));
+template <> inline constexpr auto kFields<StragglerOver> = message("straggler_over",
+    field<&StragglerOver::round>("round"), text<&StragglerOver::ranks>("ranks", kRanks));
 template <> inline constexpr auto kFields<StatusPart> = message("status_part",
     field<&StatusPart::question>("question"),
     text<&StatusPart::text>("text", TextLimit{kStatusPartBytesMax}),

@@ -16,6 +16,7 @@
 #include "rendezvous/messages/membership_messages.hpp"
 #include "rendezvous/messages/question_messages.hpp"
 #include "rendezvous/messages/round_messages.hpp"
+#include "rendezvous/messages/straggler.hpp"
 #include "rendezvous/messages/succession_messages.hpp"
 
 namespace ddprun {
@@ -25,15 +26,15 @@ inline constexpr char kAgentFirstByte = '{';
 
 using AgentMessage =
     std::variant<Join, Beat, Identify, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
-                 Leave, Progress, Inspected, WorkersEnded, WorkersStarted, WorkersStay, Prepared,
-                 Holding, AskStatus, AskDump, Vote, EndAcknowledged, FinalStatus, InviteWitness,
-                 Fitness>;
+                 Leave, Progress, Arrivals, Inspected, WorkersEnded, WorkersStarted, WorkersStay,
+                 Prepared, Holding, AskStatus, AskDump, Vote, EndAcknowledged, FinalStatus,
+                 InviteWitness, Fitness>;
 
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Identity, Beat, StartRound, Prepare, StopRound,
-                 LeaveAfter, EndJob, Inspect, HangFound, HangOver, VerdictFound, Restarted,
-                 JobTimes, StatusPart, DumpPart, Candidate, RequestVote, Redirect, Dismiss,
-                 Reconfigure>;
+                 LeaveAfter, EndJob, Inspect, HangFound, HangOver, StragglerFound, StragglerOver,
+                 VerdictFound, Restarted, JobTimes, StatusPart, DumpPart, Candidate, RequestVote,
+                 Redirect, Dismiss, Reconfigure>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

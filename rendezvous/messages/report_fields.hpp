@@ -10,6 +10,7 @@
 #include "rendezvous/messages/in_place_messages.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
 #include "rendezvous/messages/job_times.hpp"
+#include "rendezvous/messages/straggler.hpp"
 #include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/messages/voter_state.hpp"
 
@@ -58,6 +59,7 @@ constexpr TextLimit kHangSentence{1024};
 constexpr TextLimit kHangName{64};
 constexpr TextLimit kRanks{512};  // a list of ranks
 constexpr TextLimit kStack{3000};
+constexpr TextLimit kHostOfStraggler{256};
 
 // clang-format off
 template <> inline constexpr auto kNames<HeldUp> = std::to_array<Named>({
@@ -71,6 +73,12 @@ template <> inline constexpr auto kFields<StackGroup> = table(
     text<&StackGroup::stack>("stack", kStack), text<&StackGroup::operation>("operation", kHangName),
     text<&StackGroup::group>("group", kHangName), field<&StackGroup::sequence>("sequence"),
     text<&StackGroup::shapes>("shapes", kHangName));
+template <> inline constexpr auto kFields<Straggler> = table(
+    text<&Straggler::ranks>("ranks", kRanks), text<&Straggler::node>("node", kHostOfStraggler),
+    field<&Straggler::cost_percent>("cost_percent"), field<&Straggler::late_us>("late_us"),
+    field<&Straggler::step_us>("step_us"), field<&Straggler::lasts_ms>("lasts_ms"),
+    text<&Straggler::why>("why", kHangSentence),
+    text<&Straggler::sentence>("sentence", kHangSentence));
 using HangKind = HangReport::Kind;
 template <> inline constexpr auto kNames<HangKind> = std::to_array<Named>({
     {HangKind::kMissing, "missing"}, {HangKind::kDeadlock, "deadlock"},

@@ -85,6 +85,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
   }
   if (known == nullptr) return;  // it was lost while this message was on its way
   Node& node = *known;
+  const Roster& nodes = members_.nodes();
   for (const auto& [other, reason] : members_.hear(node, now_)) {
     Node& refused = *members_.nodes().find(other);
     out_.send(refused.peer(), Refused{reason});
@@ -113,12 +114,11 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       [&](const Progress& m) {
         if (m.round != job_.counters.round || node.seats.round() != m.round) return;
         for (const RankProgress& rank : m.ranks) failures_.reached(rank.step);
-        observers_.progressed(node, m, members_.nodes(), now_);
+        observers_.progressed(node, m, nodes, now_);
       },
+      [&](const Arrivals& m) { observers_.arrived(node, m, nodes, out_, now_); },
       [&](const Inspected& m) { observers_.inspected(node.id(), m); },
-      [&](const AskDump& m) {
-        observers_.ask_dump(node, m, rounds_.view(), members_.nodes(), out_, now_);
-      },
+      [&](const AskDump& m) { observers_.ask_dump(node, m, rounds_.view(), nodes, out_, now_); },
       [&](const WorkersEnded& m) { failures_.ended(node.id(), m); },
       [&](const Vote& m) {
         lead(VoterVoted{node.id(), m});
@@ -460,6 +460,7 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
   if (over || rounds_.state() != Rounds::State::kGathering)
     tell_ranks(status, rounds_.state() == Rounds::State::kStopping);
   tell_progress(status, watch.progress(), now);
+  tell_lateness(status, observers_.stragglers(), members_.nodes());
   mark_troubles(status, watch.hang(), job_.verdict);
   if (over) status.verdict = failures_.cause();
   summarize(status);

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/match.hpp"
 #include "rendezvous/rounds/status_of.hpp"
 
 namespace ddprun {
@@ -82,6 +83,20 @@ void Observers::draw_curves(const Roster& nodes, TimePoint now) {
                          now);
 }
 
+void Observers::arrived(const Node& node, const Arrivals& told, const Roster& nodes, Outbox& out,
+                        TimePoint now) {
+  const int first = node.seats.first_rank();
+  if (!times_.runs() || told.rank < first || told.rank - first >= node.seats.taken()) return;
+  match(
+      stragglers_.take(told, now), [](std::monostate) {},
+      [&](const StragglerWatch::Found& found) {
+        out.send_to_members(nodes, StragglerFound{told.round, described(found.straggler, nodes)});
+      },
+      [&](const StragglerWatch::Over& over) {
+        out.send_to_members(nodes, StragglerOver{told.round, over.ranks});
+      });
+}
+
 void Observers::inspected(const NodeId& node, const Inspected& answer) {
   watch_.take(node, answer);
   dump_.take(node, answer);
@@ -94,18 +109,25 @@ void Observers::sealed(const RoundStatus& round, const Roster& nodes, TimePoint 
   });
   times_.sealed(round.round, round.nodes, now);
   watch_.begin_round(round.world_size, std::move(watched), now);
+  stragglers_.begin_round(round.round, round.world_size);
   job_history_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
 }
 
 void Observers::recovered(const RoundStatus& round, TimePoint now) {
   watch_.begin_round(round.world_size, {}, now);
+  stragglers_.begin_round(round.round, round.world_size);
   times_.sealed(round.round, 0, now);
   job_history_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
 }
 
+void Observers::forget_round() {
+  watch_.end_round();
+  stragglers_.end_round();
+}
+
 void Observers::stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now) {
   job_history_.stopped(order, now, watch_.hang());
-  watch_.end_round();
+  forget_round();
   times_.stop_ordered({.round = order.round,
                        .reason = order.reason,
                        .in_place = order.keep,

@@ -12,6 +12,7 @@
 #include "rendezvous/watch/restart_clock.hpp"
 #include "rendezvous/watch/round_dump.hpp"
 #include "rendezvous/watch/round_watch.hpp"
+#include "rendezvous/watch/straggler_watch.hpp"
 
 namespace ddprun {
 
@@ -24,6 +25,7 @@ class Observers {
   const RoundWatch& watch() const { return watch_; }
   RoundWatch& watch() { return watch_; }
   const JobHistory& job_history() const { return job_history_; }
+  const StragglerWatch& stragglers() const { return stragglers_; }
   const std::map<NodeId, NodeLoad>& loads() const { return loads_; }
 
   // --- nodes ---
@@ -37,6 +39,10 @@ class Observers {
   /// Workers of the round went on, or had before it was asked to stop.
   void progressed(const Roster::Node& node, const Progress& report, const Roster& nodes,
                   TimePoint now);
+  /// A worker of the node has entered collectives. Nodes learn which ranks hold up the
+  /// others.
+  void arrived(const Roster::Node& node, const Arrivals& told, const Roster& nodes, Outbox& out,
+               TimePoint now);
   void inspected(const NodeId& node, const Inspected& answer);
 
   // --- rounds ---
@@ -55,7 +61,7 @@ class Observers {
   /// A node has started its workers.
   void started(TimePoint now) { times_.started(now); }
   /// This process coordinates the job no more.
-  void forget_round() { watch_.end_round(); }
+  void forget_round();
   /// The job ends: nodes learn where the time went.
   void ended(const Roster& nodes, Outbox& out, TimePoint now);
   /// The node leaves in order: it learns where the time has gone so far.
@@ -79,6 +85,7 @@ class Observers {
   void draw_curves(const Roster& nodes, TimePoint now);
 
   RoundWatch watch_;
+  StragglerWatch stragglers_;
   RoundDump dump_;
   RestartClock times_;
   JobHistory job_history_;

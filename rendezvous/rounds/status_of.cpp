@@ -142,6 +142,23 @@ void tell_progress(JobStatus& status, const ProgressTable& table, TimePoint now)
   }
 }
 
+void tell_lateness(JobStatus& status, const StragglerWatch& watch, const Roster& nodes) {
+  for (RankStatus& rank : status.ranks)
+    if (const auto late = watch.late_part(rank.rank)) rank.late_percent = 100 * *late;
+  if (watch.straggler()) status.summary.straggler = described(*watch.straggler(), nodes);
+}
+
+Straggler described(Straggler found, const Roster& nodes) {
+  const RankList ranks = ranks_in(found.ranks);
+  nodes.for_each([&](const Roster::Node& node) {
+    const int first = node.seats.first_rank();
+    for (int rank = first; first >= 0 && rank < first + node.seats.taken(); ++rank)
+      if (found.node.empty() && has_rank(ranks, rank)) found.node = node.join.host;
+  });
+  found.sentence = sentence_of(found);
+  return found;
+}
+
 void mark_troubles(JobStatus& status, const std::optional<HangReport>& hang,
                    const std::optional<EndJob>& end) {
   if (hang) status.hang = *hang;

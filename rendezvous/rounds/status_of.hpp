@@ -9,6 +9,7 @@
 #include "rendezvous/rounds/roster.hpp"
 #include "rendezvous/rounds/rounds.hpp"
 #include "rendezvous/watch/progress_table.hpp"
+#include "rendezvous/watch/straggler_watch.hpp"
 
 namespace ddprun {
 
@@ -33,6 +34,12 @@ void tell_progress(JobStatus& status, const ProgressTable& table, TimePoint now)
 /// Marks the ranks that hang, and the one that has failed.
 void mark_troubles(JobStatus& status, const std::optional<HangReport>& hang,
                    const std::optional<EndJob>& end);
+
+/// Adds which ranks hold up the others, and how late each comes.
+void tell_lateness(JobStatus& status, const StragglerWatch& watch, const Roster& nodes);
+
+/// Fills in its node and its sentence: "rank 5 (h2) makes the others wait 12 % of the time".
+Straggler described(Straggler found, const Roster& nodes);
 
 /// "node h2 lost: connection closed"; with its ranks where several nodes share the host.
 std::string loss_text(const Roster::Node& node, const Roster& nodes, const std::string& reason);

@@ -58,6 +58,8 @@ void check_trace(std::string_view bytes) {
   if (groups) require(read_group_progress(bytes, names) == groups);
   WorkerFinding finding{.state = 'S', .has_server = true, .answers = true};
   finding.pending = read_pending(bytes);
+  for (const GroupArrivals& group : read_arrivals(bytes))
+    require(!group.group.empty() && group.pauses_us.size() < kGroupArrivalsMax);
   check_finding(finding);
 }
 

@@ -302,6 +302,7 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"nothing is left of the workers", TreeGone{}},
     {"the workers run", WorkersRun{}},
     {"a worker progresses", WorkerProgressed{RankProgress{.rank = 1, .step = 2}}},
+    {"a worker arrives", WorkerArrived{{.rank = 1}}},
     {"the workers are inspected", WorkersInspected{1, {}}},
     {"the node is fit", Checked{1, ""}},
     {"the node is not fit", Checked{1, "is sick"}},

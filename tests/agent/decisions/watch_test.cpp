@@ -13,11 +13,11 @@ using namespace std::chrono_literals;
 /// An agent with two workers in round 1. The coordinator's heartbeat timeout is 5 s.
 class WatchingFixture {
  protected:
-  void runs() {
+  void runs(int world_size = 100) {
     step(AgentBegins{});
     step(Connected{});
     step(Ordered{Joined{.heartbeat_timeout_ms = 5000}});
-    step(Ordered{StartRound{.round = 1, .world_size = 100}});
+    step(Ordered{StartRound{.round = 1, .world_size = world_size}});
   }
   void step(const AgentEvent& event) { actions_ = machine_.step(event, now_); }
   void passes(std::chrono::milliseconds time) {
@@ -102,6 +102,29 @@ TEST_CASE_METHOD(WatchingFixture, "the progress of many workers goes in several 
   REQUIRE(told<Progress>().size() == 2);
   CHECK(told<Progress>()[0].ranks.size() == kProgressRanksMax);
   CHECK(told<Progress>()[1].ranks.size() == 100 - kProgressRanksMax);
+}
+
+TEST_CASE_METHOD(WatchingFixture, "arrivals are reported at once, in the coordinator's time") {
+  const Arrivals arrivals{.rank = 1, .groups = {{"0", 7, 200, {50}}}};
+  step(WorkerArrived{arrivals});
+  CHECK(told<Arrivals>().empty());  // no round runs
+  runs();
+  now_ += 1s;
+  step(Ordered{Beat{.clock_us = microseconds(now_) + 9'000, .echo_us = microseconds(now_)}});
+  step(WorkerArrived{arrivals});
+  REQUIRE(told<Arrivals>().size() == 1);
+  CHECK(told<Arrivals>()[0].round == 1);
+  CHECK(told<Arrivals>()[0].groups == std::vector<GroupArrivals>{{"0", 7, 9'200, {50}}});
+}
+
+TEST_CASE_METHOD(WatchingFixture, "of many workers the arrivals of some looks are reported") {
+  runs(4 * kArrivalsToldMax - 1);
+  int times = 0;
+  for (int second = 0; second < 64; second += 16) {
+    step(WorkerArrived{{.rank = 0, .look = second, .groups = {{"0", 7, 200, {}}}}});
+    times += static_cast<int>(told<Arrivals>().size());
+  }
+  CHECK(times == 1);
 }
 
 TEST_CASE_METHOD(WatchingFixture, "progress of an earlier round is not told") {

@@ -46,6 +46,41 @@ TEST_CASE("a name is known also when the ring has forgotten its entries") {
   CHECK(read_group_progress(trace("", at("1", 2, 2)), none)->front().group == "1");
 }
 
+/// An entry of a collective, or of a message between two ranks, entered that many µs after 1970.
+std::string entered(std::int64_t sequence, const std::string& group, std::int64_t at_us,
+                    bool is_message = false) {
+  return R"({"collective_seq_id":)" + std::to_string(sequence) + R"(,"is_p2p":)" +
+         (is_message ? "true" : "false") + R"(,"pg_id":0,"process_group":)" + group +
+         R"(,"time_created_ns":)" + std::to_string(at_us * 1'000) + "}";
+}
+
+TEST_CASE("arrivals are those of the last collectives that follow one another, in each group") {
+  const auto arrivals =
+      read_arrivals(trace(entered(3, kDefault, 100) + "," + entered(7, kDefault, 200) + "," +
+                              entered(1, kOther, 210) + "," + entered(8, kDefault, 250) + "," +
+                              entered(8, kDefault, 260, true) + "," + entered(9, kDefault, 240),
+                          ""));
+  CHECK(arrivals == std::vector<GroupArrivals>{{"0", 7, 200, {50, 0}}, {"3", 1, 210, {}}});
+}
+
+TEST_CASE("arrivals of no more collectives are reported than fit") {
+  std::string entries = entered(1, kDefault, 1);
+  for (int i = 2; i <= 500; ++i) entries += "," + entered(i, kDefault, 10 * i);
+  const auto arrivals = read_arrivals(trace(entries, ""));
+  REQUIRE(arrivals.size() == 1);
+  CHECK(arrivals[0].first == 501 - static_cast<std::int64_t>(kGroupArrivalsMax));
+  CHECK(arrivals[0].at_us == 10 * arrivals[0].first);
+  CHECK(arrivals[0].pauses_us == std::vector<std::int64_t>(kGroupArrivalsMax - 1, 10));
+}
+
+TEST_CASE("of what is no trace, or of no group, there are no arrivals") {
+  for (const std::string& text :
+       {std::string{}, std::string{"{}"}, trace("", ""), trace("7", ""),
+        trace(entered(1, "[]", 1), ""), trace(entered(INT64_MAX, kDefault, 1), ""),
+        trace(R"({"collective_seq_id":1})", "")})
+    CHECK(read_arrivals(text).empty());
+}
+
 TEST_CASE("the status of NCCL's recorder has numbers or texts, and no entries") {
   GroupNames names;
   const auto groups = read_group_progress(

@@ -177,11 +177,11 @@ TEST_CASE_METHOD(WorkerFixture, "the end is reported with all that was known") {
 
 TEST_CASE("looks are rare, and frequent enough for a short timeout") {
   const auto deep = [](auto timeout) { return look_intervals(timeout).deep; };
-  CHECK(deep(kHangTimeoutAuto) == 15s);
-  CHECK(deep(kHangTimeoutOff) == 15s);
+  CHECK(deep(kHangTimeoutAuto) == 16s);
+  CHECK(deep(kHangTimeoutOff) == 16s);
   CHECK(deep(8s) == 1s);
   CHECK(deep(10ms) == 100ms);
-  CHECK(deep(1h) == 15s);
+  CHECK(deep(1h) == 16s);
   CHECK(look_intervals(800ms).light == 100ms);
 }
 
@@ -189,9 +189,29 @@ TEST_CASE_METHOD(WorkerFixture, "looks that take long are rarer, and the first o
   watch = WorkerWatch{3, look_intervals(kHangTimeoutAuto)};
   CHECK(watch.deep_pause(50ms) == 1s);
   at(1, 1);
-  CHECK(watch.deep_pause(50ms) == 15s);
-  CHECK(watch.deep_pause(100ms) == 20s);
-  CHECK(watch.deep_pause(10s) == 45s);
+  CHECK(watch.deep_pause(2ms) == 1s);
+  CHECK(watch.deep_pause(15ms) == 4s);
+  CHECK(watch.deep_pause(50ms) == 16s);
+  CHECK(watch.deep_pause(10s) == 16s);  // it has waited for the answer, which costs nobody anything
+}
+
+TEST_CASE_METHOD(WorkerFixture,
+                 "for a short hang timeout looks are frequent, however long they take") {
+  watch = WorkerWatch{3, look_intervals(800ms)};
+  at(1, 1);
+  CHECK(watch.deep_pause(1ms) == 200ms);
+  CHECK(watch.deep_pause(50ms) == 300ms);
+  watch = WorkerWatch{3, look_intervals(40s)};
+  at(1, 1);
+  CHECK(watch.deep_pause(50ms) == 8s);
+}
+
+TEST_CASE("looks at all workers of a job are at the same moments") {
+  const TimePoint now{5s};
+  CHECK(next_deep_look(now, 1'700'000'003'200'000, 4s).due == now + 800ms);
+  CHECK(next_deep_look(now, 1'700'000'003'200'000, 4s).second == 1'700'000'004);
+  CHECK(next_deep_look(now, 1'700'000'004'000'000, 4s).due == now + 4s);
+  CHECK(next_deep_look(now, 1'700'000'003'200'000, 100ms).due == now + 100ms);
 }
 
 }  // namespace

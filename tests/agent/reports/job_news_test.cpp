@@ -195,6 +195,24 @@ TEST_CASE_METHOD(NewsFixture, "a first step that a look has found may be older t
   CHECK_THAT(hears(Restarted{times}).front().text, contains("(why): first step at most 1.0 s"));
 }
 
+TEST_CASE_METHOD(NewsFixture,
+                 "a rank for which the others wait is reported, and once more at the end") {
+  Straggler straggler{.ranks = "5", .node = "h2", .cost_percent = 12, .late_us = 18'000};
+  straggler.step_us = 150'000;
+  straggler.why = "its cgroup is throttled";
+  straggler.sentence = sentence_of(straggler);
+  CHECK(hears(StragglerFound{1, straggler}).front().text ==
+        "rank 5 (h2) makes the others wait 12 % of the time: it is 18 ms late in each step of 150 "
+        "ms, and its cgroup is throttled");
+  const JobTimes times{{}, {.wall_s = 10, .training_s = 9}};
+  CHECK(hears(times).front().text ==
+        "rank 5 (h2) made the others wait 12 % of the time: its cgroup is throttled");
+  straggler.why.clear();
+  CHECK_THAT(sentence_of(straggler), contains("150 ms; no cause was found"));
+  CHECK(hears(StragglerOver{1, "5"}).front().text == "rank 5 is as fast as the others again");
+  CHECK(hears(times).front().text == "10.0 s in all");
+}
+
 TEST_CASE_METHOD(NewsFixture, "a message says what a spare waits for") {
   CHECK(hears(Spare{2, 4}) ==
         NewsLines{{Level::kWarning, "round 2 has its 4 nodes: this one waits as a spare"}});

@@ -78,6 +78,16 @@ TEST_CASE("a job that hangs says so first, with what each rank does") {
   CHECK(text.find('\t') == std::string::npos);
 }
 
+TEST_CASE("a status names the rank for which the others wait, and shows it first") {
+  JobStatus status = training();
+  status.ranks.push_back({.rank = 12, .step = 280, .late_percent = 12.4});
+  status.summary.straggler =
+      Straggler{.ranks = "12", .sentence = "rank 12 (h1) makes the others wait"};
+  const std::string text = status_text(status, {});
+  CHECK(place(text, "slow: rank 12 (h1) makes the others wait\n") < place(text, "NODE"));
+  CHECK(place(text, "12 %") < place(text, "270   10"));
+}
+
 TEST_CASE("a job that is over says how it ended") {
   JobStatus status = training();
   status.state = JobStatus::State::kEnded;

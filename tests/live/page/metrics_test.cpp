@@ -38,6 +38,14 @@ TEST_CASE("a job that hangs is distinguished from one that does not") {
   CHECK_THAT(metrics_text({job}), contains("\nddprun_hanging{job_id=\"r\\\"1\"} 1\n"));
 }
 
+TEST_CASE("how late a rank is has a sample as far as it is known") {
+  JobStatus job = training();
+  CHECK(metrics_text({job}).find("ddprun_rank_late_ratio{") == std::string::npos);
+  job.ranks[1].late_percent = 12.5;
+  CHECK_THAT(metrics_text({job}),
+             contains("ddprun_rank_late_ratio{job_id=\"r\\\"1\",rank=\"1\"} 0.125\n"));
+}
+
 TEST_CASE("the load of a node's machine has samples as far as it is known") {
   JobStatus job = training();
   job.nodes.front().load = NodeLoad{.cpu_percent = 43, .memory_bytes = 1'000};

@@ -67,6 +67,8 @@ TEST_CASE("a status is read as it was written") {
                    .rounds = {{.round = 3, .nodes = 2, .reason = "x", .in_place = true}},
                    .history = {{.unix_ms = 5, .step = 7}},
                    .hang = HangReport{.missing_ranks = "1", .silent_ms = 4}};
+  status.ranks[0].late_percent = 12.5;
+  status.summary.straggler = Straggler{.ranks = "0", .node = "h2", .cost_percent = 12.5};
   status.verdict = Verdict{.cause = {.ranks = "1", .sentence = "rank 1 failed"}};
   const auto read = parse_job_status(to_json(status));
   REQUIRE(read.has_value());
@@ -155,11 +157,13 @@ TEST_CASE("of too many ranks those stay that stand out") {
   for (int rank = 0; rank < 5000; ++rank) status.ranks.push_back(at_step(rank, 50));
   status.ranks[4321].step = 3;
   status.ranks[4999].state = RankStatus::State::kFailed;
+  status.ranks[4998].late_percent = 12;
   summarize(status);
   CHECK(status.ranks.size() == kStatusRanksMax);
   CHECK(status.summary.ranks_left_out == 5000 - static_cast<int>(kStatusRanksMax));
   CHECK(status.ranks[0].rank == 4999);
-  CHECK(status.ranks[1].rank == 4321);
+  CHECK(status.ranks[1].rank == 4998);
+  CHECK(status.ranks[2].rank == 4321);
 }
 
 TEST_CASE("no status is longer than its limit, and all of it is ASCII") {

@@ -153,5 +153,12 @@ TEST_CASE("what the coordinator says is held to limits, too") {
   CHECK_FALSE(accepted(EndJob{JobOutcome::kStopped}));  // a node's own part
 }
 
+TEST_CASE("a list is no longer than a line allows") {
+  Progress progress{2, std::vector(2 * kProgressRanksMax, RankProgress{})};
+  const auto read = decode_agent_message(encode(AgentMessage{progress}));
+  REQUIRE(read.has_value());
+  CHECK(std::get<Progress>(*read).ranks.size() == kProgressRanksMax);
+}
+
 }  // namespace
 }  // namespace ddprun

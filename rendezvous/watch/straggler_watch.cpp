@@ -1,0 +1,170 @@
+#include "rendezvous/watch/straggler_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/numbers.hpp"
+#include "rendezvous/watch/slow_cause.hpp"
+
+namespace ddprun {
+
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+/// Times that a peer tells are added and subtracted. No machine is up for a century, and no rank
+/// that goes on waits for a day.
+constexpr std::int64_t kTimeMax = std::int64_t{1} << 52;
+constexpr std::int64_t kPauseMax = std::int64_t{86'400} * 1'000'000;
+/// A job has some groups for each rank.
+constexpr std::size_t kGroupsMax = 65'536;
+/// Looks at a worker may be rarer than at others, so that some moments have not all ranks.
+constexpr std::size_t kMomentsMax = 4;
+
+std::optional<ArrivalTimes> times_of(const GroupArrivals& told) {
+  if (told.at_us < -kTimeMax || told.at_us > kTimeMax) return std::nullopt;
+  if (told.first < 0 || told.first > kTimeMax) return std::nullopt;
+  ArrivalTimes times{told.first, {told.at_us}};
+  for (const std::int64_t pause : told.pauses_us) {
+    if (pause < 0 || pause > kPauseMax) return std::nullopt;
+    times.at_us.push_back(times.at_us.back() + pause);
+  }
+  return times;
+}
+
+double part(std::int64_t time_us, std::int64_t of_us) {
+  return static_cast<double>(time_us) / static_cast<double>(std::max<std::int64_t>(of_us, 1));
+}
+
+}  // namespace
+
+void StragglerWatch::begin_round(int round, int world_size) {
+  *this = StragglerWatch{};
+  round_ = round;
+  world_size_ = world_size;
+}
+
+StragglerWatch::Change StragglerWatch::take(const Arrivals& told_by, TimePoint now) {
+  if (told_by.round != round_ || told_by.rank < 0 || told_by.rank >= world_size_) return {};
+  if (!told_.contains(told_by.look) && told_.size() >= kMomentsMax) told_.erase(told_.begin());
+  Told& told = told_[told_by.look];
+  for (const GroupArrivals& group : told_by.groups)
+    if (auto times = times_of(group); times && told.arrivals.size() < kGroupsMax)
+      told.arrivals[group.group][told_by.rank] = std::move(*times);
+  if (told_by.strain) strains_[told_by.rank] = *told_by.strain;
+  told.ranks.insert(told_by.rank);
+  if (static_cast<int>(told.ranks.size()) < world_size_) return {};
+  look(told, now);
+  told_.erase(told_.begin(), told_.upper_bound(told_by.look));
+  return changed(now);
+}
+
+void StragglerWatch::look(const Told& told, TimePoint now) {
+  auto before = std::exchange(shares_, {});
+  for (const auto& [name, members] : told.arrivals) {
+    const auto found =
+        measure_lateness(members, kLatenessSteps, std::chrono::microseconds{kLatenessTime}.count());
+    if (!found) continue;
+    auto& until = looked_until_[name];
+    const double newer =
+        part(found->last - std::max(until, found->first - 1), found->last - found->first + 1);
+    if (newer < kNewPart) continue;
+    until = found->last;
+    note(*found);
+  }
+  for (const auto& [rank, share] : shares_) judge(rank, share, now);
+  if (shares_.empty()) shares_ = std::move(before);
+}
+
+/// A rank may be in several groups: that in which it is latest counts, and that in which it waits
+/// most.
+void StragglerWatch::note(const GroupLateness& group) {
+  for (const auto& [rank, lateness] : group.ranks) {
+    Share& share = shares_[rank];
+    const double late = part(lateness.late_us, group.elapsed_us);
+    const double waited = std::max(share.waited, part(lateness.waited_us, group.elapsed_us));
+    if (late >= share.late)
+      share = {.late = late,
+               .waited = 0,
+               .cost = part(lateness.cost_us, group.elapsed_us),
+               .steps = part(lateness.times_late, group.steps),
+               .late_us = lateness.late_us / group.steps,
+               .step_us = group.elapsed_us / group.steps};
+    share.waited = waited;
+  }
+}
+
+bool StragglerWatch::is_late(const Share& share) {
+  return share.late >= kLatePart && share.steps >= kLateSteps &&
+         share.waited <= kOwnWait * share.late;
+}
+
+void StragglerWatch::judge(int rank, const Share& share, TimePoint now) {
+  if (is_late(share)) {
+    Suspect& suspect =
+        suspects_.try_emplace(rank, Suspect{.share = share, .since = now}).first->second;
+    suspect.share = share;
+    suspect.misses = 0;
+    ++suspect.looks;
+    if (suspect.looks >= kLateLooks && now - suspect.since >= kLateFor) suspect.told = true;
+    return;
+  }
+  const auto found = suspects_.find(rank);
+  if (found == suspects_.end()) return;
+  if (!found->second.told || ++found->second.misses >= kLateLooks) suspects_.erase(found);
+}
+
+/// Several ranks that are late together cost as much as the latest of them.
+StragglerWatch::Change StragglerWatch::changed(TimePoint now) {
+  std::vector<int> ranks;
+  const Suspect* worst = nullptr;
+  int worst_rank = 0;
+  for (const auto& [rank, suspect] : suspects_) {
+    if (!suspect.told) continue;
+    ranks.push_back(rank);
+    if (worst != nullptr && suspect.share.late <= worst->share.late) continue;
+    worst = &suspect;
+    worst_rank = rank;
+  }
+  const std::optional<Straggler> before = std::exchange(straggler_, std::nullopt);
+  if (worst == nullptr) return before ? Change{Over{before->ranks}} : Change{};
+  const double cost = ranks.size() == 1 ? worst->share.cost : worst->share.late;
+  straggler_ = Straggler{.ranks = format_number_list(ranks),
+                         .node = "",
+                         .cost_percent = std::min(100 * cost, 100.0),
+                         .late_us = worst->share.late_us,
+                         .step_us = worst->share.step_us,
+                         .lasts_ms = duration_cast<milliseconds>(now - worst->since).count(),
+                         .why = why(worst_rank),
+                         .sentence = ""};
+  if (before && straggler_->why.empty()) straggler_->why = before->why;
+  const bool is_known = before && before->ranks == straggler_->ranks &&
+                        before->why.empty() == straggler_->why.empty();
+  return is_known ? Change{} : Change{Found{*straggler_}};
+}
+
+/// What a rank waits in collectives, it does not wait for by itself.
+std::string StragglerWatch::why(int rank) const {
+  std::vector<StrainRates> others;
+  std::optional<StrainRates> own;
+  for (const auto& [each, told] : strains_) {
+    StrainRates strain = told;
+    if (const auto share = shares_.find(each); share != shares_.end())
+      strain.waited = share->second.waited;
+    if (each == rank)
+      own = strain;
+    else
+      others.push_back(strain);
+  }
+  if (!own || others.empty()) return "";
+  return why_slow(*own, median_of(others)).sentence;
+}
+
+std::optional<double> StragglerWatch::late_part(int rank) const {
+  const auto share = shares_.find(rank);
+  return share == shares_.end() ? std::nullopt : std::optional{share->second.late};
+}
+
+}  // namespace ddprun
