@@ -133,9 +133,9 @@ memory_counts() { ! grep -qaE "__[at]san_init" "$DDPRUN"; }
 # stops all threads there, and would wait for that one.
 threads_may_be_left() { export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0; }
 
-# writes_no_temporary_file: whether a program begins without a file in TMPDIR. ThreadSanitizer's own one is written
-# before main(), and left where the program is killed.
-writes_no_temporary_file() { ! grep -qa "__tsan_init" "$DDPRUN"; }
+# is_for_races: whether ddprun was built with ThreadSanitizer. That writes a file in TMPDIR before main(), which is left
+# where the program is killed; and no thread has a table of files of its own then.
+is_for_races() { grep -qa "__tsan_init" "$DDPRUN"; }
 
 # nothing_left: fails unless ddprun has removed its temporary files.
 nothing_left() {
