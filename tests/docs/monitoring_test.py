@@ -28,7 +28,7 @@ for step in range(600):
     ddprun.heartbeat(step, loss=0.5, samples=8, steps=600)
     time.sleep(0.1)
 """
-NOT_OF_THIS_JOB = {"ddprun_rank_collectives"}  # it has no torch
+NOT_OF_THIS_JOB = {"ddprun_rank_collectives", "ddprun_rank_late_ratio"}  # it has no torch
 OF_GPUS = {"ddprun_node_gpu_ratio", "ddprun_node_gpu_memory_used_bytes", "ddprun_node_gpu_memory_bytes"}
 COMES_LATER = ("ddprun_samples_per_second", "ddprun_left_seconds", "ddprun_node_cpu_ratio")
 
