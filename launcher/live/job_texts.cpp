@@ -153,10 +153,11 @@ std::string host_of(const JobStatus& status, int rank) {
 /// Those that stand out first: the ones that a person looks for.
 std::vector<RankStatus> slowest(const JobStatus& status) {
   std::vector<RankStatus> ranks = status.ranks;
+  const auto& straggler = status.summary.straggler;
+  const RankList late = straggler ? ranks_in(straggler->ranks) : RankList{};
   const auto key = [&](const RankStatus& rank) {
-    const bool late =
-        status.summary.straggler && has_rank(ranks_in(status.summary.straggler->ranks), rank.rank);
-    return std::tuple{std::string_view{color_of(rank.state)} == kRed, late, rank.lag};
+    return std::tuple{std::string_view{color_of(rank.state)} == kRed, has_rank(late, rank.rank),
+                      rank.lag};
   };
   std::ranges::stable_sort(ranks, std::greater<>{}, key);
   return ranks;

@@ -57,9 +57,8 @@ void Observers::progressed(const Node& node, const Progress& report, const Roste
                            TimePoint now) {
   const auto is_done = [](const GroupProgress& group) { return group.completed > 0; };
   const bool runs = times_.runs();
-  const int first = node.seats.first_rank();
   for (const RankProgress& told : report.ranks) {
-    if (told.rank < first || told.rank - first >= node.seats.taken()) continue;
+    if (!node.seats.holds(told.rank)) continue;
     if (runs) watch_.take(told, now);
     if (told.step >= 0 || std::ranges::any_of(told.groups, is_done))
       times_.progressed(advance_of(told, now));
@@ -85,8 +84,7 @@ void Observers::draw_curves(const Roster& nodes, TimePoint now) {
 
 void Observers::arrived(const Node& node, const Arrivals& told, const Roster& nodes, Outbox& out,
                         TimePoint now) {
-  const int first = node.seats.first_rank();
-  if (!times_.runs() || told.rank < first || told.rank - first >= node.seats.taken()) return;
+  if (!times_.runs() || node.seats.round() != told.round || !node.seats.holds(told.rank)) return;
   match(
       stragglers_.take(told, now), [](std::monostate) {},
       [&](const StragglerWatch::Found& found) {

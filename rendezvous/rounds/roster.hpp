@@ -44,6 +44,10 @@ class Seats {
   int first_rank() const { return first_rank_; }
   /// How many workers of the node are in it.
   int taken() const { return workers_ - static_cast<int>(vacant_.size()); }
+  /// Whether a worker of the node has that rank in it.
+  bool holds(int rank) const {
+    return first_rank_ >= 0 && rank >= first_rank_ && rank - first_rank_ < taken();
+  }
   /// The local ranks of the node's workers that are among these ranks of it.
   RankList local_ranks_in(const RankList& ranks) const;
   /// The seats that no worker has in it, as StartRound names them.

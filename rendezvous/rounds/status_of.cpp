@@ -149,11 +149,9 @@ void tell_lateness(JobStatus& status, const StragglerWatch& watch, const Roster&
 }
 
 Straggler described(Straggler found, const Roster& nodes) {
-  const RankList ranks = ranks_in(found.ranks);
+  const int first = ranks_in(found.ranks).front();
   nodes.for_each([&](const Roster::Node& node) {
-    const int first = node.seats.first_rank();
-    for (int rank = first; first >= 0 && rank < first + node.seats.taken(); ++rank)
-      if (found.node.empty() && has_rank(ranks, rank)) found.node = node.join.host;
+    if (node.is_in_round() && node.seats.holds(first)) found.node = node.join.host;
   });
   found.sentence = sentence_of(found);
   return found;
