@@ -1,6 +1,9 @@
 #include "agent/decisions/worker_progress.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace ddprun {
@@ -31,8 +34,10 @@ void WorkerProgress::tell(TimePoint now) {
 }
 
 void WorkerProgress::arrived(const WorkerArrived& worker) {
-  const std::int64_t look = worker.arrivals.look / kArrivalsEvery.count();
-  if (look % (1 + world_size_ / kArrivalsToldMax) != 0) return;
+  // Looks are at multiples of a power of two seconds, so that all nodes take the same ones.
+  const int workers = std::max(world_size_, kArrivalsPerSecond);
+  const auto seconds = std::bit_floor(static_cast<std::uint64_t>(workers / kArrivalsPerSecond));
+  if (static_cast<std::uint64_t>(worker.arrivals.look) % seconds != 0) return;
   Arrivals told = worker.arrivals;
   told.round = round_;
   agent_.tell(std::move(told));

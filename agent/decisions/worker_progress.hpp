@@ -1,7 +1,6 @@
 // WorkerProgress: how far the workers of this node are, as reported to the coordinator. Pure.
 #pragma once
 
-#include <chrono>
 #include <map>
 
 #include "agent/decisions/agent_state.hpp"
@@ -9,10 +8,8 @@
 
 namespace ddprun {
 
-/// The looks are this long apart, or a power of two shorter. In each of them, the coordinator hears
-/// of the arrivals of this many workers.
-inline constexpr std::chrono::seconds kArrivalsEvery{16};
-inline constexpr int kArrivalsToldMax = 8'192;
+/// On average, a coordinator hears of the arrivals of about this many workers a second.
+inline constexpr int kArrivalsPerSecond = 512;
 
 class WorkerProgress {
  public:
