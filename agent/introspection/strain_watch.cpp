@@ -1,7 +1,9 @@
 #include "agent/introspection/strain_watch.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
+#include <utility>
 
 #include "base/machine/strain_reader.hpp"
 #include "base/system/late_answer.hpp"

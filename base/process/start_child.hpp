@@ -3,7 +3,6 @@
 
 #include <sys/types.h>
 
-#include <deque>
 #include <vector>
 
 #include "base/descriptor.hpp"
@@ -53,7 +52,7 @@ class OwnFiles {
  private:
   int copy_of(int file);
 
-  std::deque<Descriptor> open_;
+  std::vector<Descriptor> open_;
   ChildStreams streams_;
   std::vector<int> files_;
   int error_number_ = 0;
