@@ -190,7 +190,7 @@ TEST_CASE("elastic: a worker that was started beside a round waits for its place
   CHECK(entrance.get().environment == std::map<std::string, std::string>{{"RANK", "1"}});
   agent.hang_up();
   CHECK_THROWS_WITH(line->first_entrance(),
-                    Catch::Matchers::Contains("its agent has gone before it could enter one"));
+                    contains("its agent has gone before it could enter one"));
 }
 
 TEST_CASE("elastic: a worker whose agent is gone waits for nothing") {
