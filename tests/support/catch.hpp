@@ -19,6 +19,10 @@
 
 namespace ddprun {
 
+#if __has_include(<catch2/catch_all.hpp>)
+using Catch::Approx;  // v2 has it outside of its namespace
+#endif
+
 /// CHECK_THAT(text, contains("part")).
 inline auto contains(const std::string& part) {
 #if __has_include(<catch2/catch_all.hpp>)

@@ -99,7 +99,7 @@ TEST_CASE_METHOD(TimerTableFixture, "a timer may be short, long, or over when it
 TEST_CASE_METHOD(TimerTableFixture,
                  "a line that is no timer is reported once, and the next line counts") {
   const std::string bad =
-      GENERATE("hello", "{", "[]", "7", R"({"pid": 71})",
+      GENERATE(as<std::string>{}, "hello", "{", "[]", "7", R"({"pid": 71})",
                R"({"pid": "71", "scope_id": "a", "expiration_time": 1, "signal": 9})",
                R"({"pid": 71, "scope_id": 5, "expiration_time": 1, "signal": 9})",
                R"({"pid": 71, "scope_id": "a", "expiration_time": "soon", "signal": 9})",

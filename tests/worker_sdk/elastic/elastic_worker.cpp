@@ -174,7 +174,7 @@ class Training {
       wait_until_released(folder_, std::to_string(world.rank()));
     }
     const json& dies = options_["dies"];
-    if (where != options_["where"] || attempt() >= dies.size() ||
+    if (json(where) != options_["where"] || attempt() >= dies.size() ||
         dies[attempt()] != json{world.rank(), run_.step()})
       return;
     wait_for_notes(world);
