@@ -28,6 +28,8 @@ std::chrono::milliseconds time_of_peer(std::int64_t ms) {
 void ProgressTable::begin_round(int world_size, TimePoint now) {
   world_size_ = world_size;
   began_ = now;
+  suspended_ = false;
+  resumed_.reset();
   longest_pause_ = {};
   ranks_.clear();
 }
@@ -36,10 +38,23 @@ void ProgressTable::take(const RankProgress& told, TimePoint now) {
   if (told.rank < 0 || told.rank >= world_size_) return;
   Rank& rank = ranks_[told.rank];
   const bool moved = went_on(rank.last, told);
-  if (moved && rank.moved) longest_pause_ = std::max(longest_pause_, time_of_peer(told.paused_ms));
+  if (moved && rank.moved && teaches(told, now))
+    longest_pause_ = std::max(longest_pause_, time_of_peer(told.paused_ms));
   rank.moved = rank.moved || moved;
   rank.since = std::max(began_, now - time_of_peer(told.still_ms));
   rank.last = told;
+}
+
+/// A pause in which somebody has debugged the job says nothing of the job.
+bool ProgressTable::teaches(const RankProgress& told, TimePoint now) const {
+  const TimePoint paused = now - time_of_peer(told.still_ms) - time_of_peer(told.paused_ms);
+  return !suspended_ && (!resumed_ || paused >= *resumed_);
+}
+
+void ProgressTable::resume(TimePoint now) {
+  suspended_ = false;
+  resumed_ = began_ = now;
+  for (auto& [number, rank] : ranks_) rank.since = std::max(rank.since, now);
 }
 
 const ProgressTable::Rank* ProgressTable::find(int rank) const {

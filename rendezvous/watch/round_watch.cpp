@@ -19,6 +19,7 @@ void RoundWatch::begin_round(int world_size, std::set<NodeId> nodes, TimePoint n
 
 void RoundWatch::end_round() {
   due_.reset();
+  suspended_ = false;
   inspection_.reset();
   suspicion_.reset();
   told_.reset();
@@ -35,6 +36,22 @@ void RoundWatch::add(const NodeId& node) { nodes_.insert(node); }
 void RoundWatch::forget(const NodeId& node) {
   nodes_.erase(node);
   if (inspection_) inspection_->forget(node);
+}
+
+/// A worker that has failed is waited for until the others have answered, whatever comes of it.
+void RoundWatch::suspend() {
+  suspended_ = true;
+  table_.suspend();
+  if (inspection_ && inspection_->why().gave_up == GaveUp::kNobody) inspection_.reset();
+}
+
+void RoundWatch::resume(TimePoint now) {
+  suspended_ = false;
+  if (suspicion_ && !is_over(*suspicion_, table_, told_at_)) {
+    suspicion_->silent += duration_cast<milliseconds>(now - told_at_);
+    told_at_ = now;  // else ranks that stand still would seem to have gone on since it was reported
+  }
+  table_.resume(now);
 }
 
 RoundWatch::Finding RoundWatch::look(int round, TimePoint now) {
@@ -54,6 +71,7 @@ RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
     told_.reset();
     return Over{lasted};
   }
+  if (suspended_) return {};
   auto found = suspect(table_, *patience, now);
   if (!found) return {};
   const std::string missing = format_number_list(found->missing);
@@ -64,7 +82,7 @@ RoundWatch::Finding RoundWatch::look_for_hang(int round, TimePoint now) {
 
 std::optional<Inspect> RoundWatch::ask_for_missing(int round, int failed_rank, GaveUp gave_up,
                                                    TimePoint now) {
-  if (!due_ || nodes_.empty() || suspicion_) return std::nullopt;
+  if (!due_ || nodes_.empty() || suspicion_ || suspended_) return std::nullopt;
   Suspicion why{
       .kind = HangReport::Kind::kNoProgress, .waiting = {failed_rank}, .gave_up = gave_up};
   why.missing = without(ranks_from(0, table_.world_size()), why.waiting);
@@ -94,8 +112,9 @@ RoundWatch::Finding RoundWatch::finish_inspection(TimePoint now) {
   HangReport report = inspection_->report();
   suspicion_ = inspection_->why();
   // That somebody has given up to wait shows a hang only where it is known who has not come.
-  if (suspicion_->gave_up != GaveUp::kNobody && report.kind != HangReport::Kind::kMissing)
-    suspicion_.reset();
+  const bool shows_hang =
+      suspicion_->gave_up == GaveUp::kNobody || report.kind == HangReport::Kind::kMissing;
+  if (suspended_ || !shows_hang) suspicion_.reset();
   if (suspicion_) told_ = report;
   told_at_ = now;
   inspection_.reset();

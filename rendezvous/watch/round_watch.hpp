@@ -46,6 +46,11 @@ class RoundWatch {
   void add(const NodeId& node);
   void forget(const NodeId& node);
 
+  /// From now to resume() nobody is called hung, as somebody debugs the job, and the time in
+  /// between does not count. A hang that was reported before stays until it is over.
+  void suspend();
+  void resume(TimePoint now);
+
   struct Ask {  // all nodes
     Inspect question;
   };
@@ -82,6 +87,7 @@ class RoundWatch {
   const std::chrono::milliseconds said_;
   const OnHang on_hang_;
   ProgressTable table_;
+  bool suspended_ = false;
   std::set<NodeId> nodes_;
   int inspections_ = 0;  // so far
   std::optional<TimePoint> due_;

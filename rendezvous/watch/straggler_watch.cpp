@@ -47,11 +47,12 @@ void StragglerWatch::begin_round(int round, int world_size) {
 }
 
 StragglerWatch::Change StragglerWatch::take(const Arrivals& told_by, TimePoint now) {
-  if (told_by.round != round_ || told_by.rank < 0 || told_by.rank >= world_size_) return {};
+  if (suspended_ || told_by.round != round_ || told_by.rank < 0 || told_by.rank >= world_size_)
+    return {};
   if (!told_.contains(told_by.look) && told_.size() >= kMomentsMax) told_.erase(told_.begin());
   Told& told = told_[told_by.look];
   for (const GroupArrivals& group : told_by.groups)
-    if (auto times = times_of(group); times && told.arrivals.size() < kGroupsMax)
+    if (auto times = judged_part(group); times && told.arrivals.size() < kGroupsMax)
       told.arrivals[group.group][told_by.rank] = std::move(*times);
   if (told_by.strain) strains_[told_by.rank] = *told_by.strain;
   told.ranks.insert(told_by.rank);
@@ -59,6 +60,29 @@ StragglerWatch::Change StragglerWatch::take(const Arrivals& told_by, TimePoint n
   look(told, now);
   told_.erase(told_.begin(), told_.upper_bound(told_by.look));
   return changed(now);
+}
+
+/// What a rank has entered since the job was debugged the last time; nullopt: nothing.
+std::optional<ArrivalTimes> StragglerWatch::judged_part(const GroupArrivals& told) const {
+  auto times = times_of(told);
+  if (!times || !resumed_) return times;
+  const auto first = std::ranges::lower_bound(times->at_us, microseconds(*resumed_));
+  times->first += first - times->at_us.begin();
+  times->at_us.erase(times->at_us.begin(), first);
+  if (times->at_us.empty()) return std::nullopt;
+  return times;
+}
+
+void StragglerWatch::suspend(TimePoint now) {
+  suspended_ = now;
+  told_.clear();
+}
+
+void StragglerWatch::resume(TimePoint now) {
+  if (!suspended_) return;
+  for (auto& [rank, suspect] : suspects_) suspect.since += now - *suspended_;
+  suspended_.reset();
+  resumed_ = now;
 }
 
 void StragglerWatch::look(const Told& told, TimePoint now) {

@@ -55,6 +55,11 @@ class StragglerWatch {
   /// what is new of that: other ranks, or a cause that was not known.
   Change take(const Arrivals& told, TimePoint now);
 
+  /// From now to resume() no rank is judged, as somebody debugs the job, nor by what it has done in
+  /// between later.
+  void suspend(TimePoint now);
+  void resume(TimePoint now);
+
   /// The ranks that hold up the others now; nullopt: there are none.
   const std::optional<Straggler>& straggler() const { return straggler_; }
 
@@ -80,6 +85,7 @@ class StragglerWatch {
     int misses = 0;  // in turn, in which it was not
     bool told = false;
   };
+  std::optional<ArrivalTimes> judged_part(const GroupArrivals& told) const;
   void look(const Told& told, TimePoint now);
   void note(const GroupLateness& group);
   void judge(int rank, const Share& share, TimePoint now);
@@ -89,6 +95,8 @@ class StragglerWatch {
 
   int round_ = 0;
   int world_size_ = 0;
+  std::optional<TimePoint> suspended_;  // since then
+  std::optional<TimePoint> resumed_;
   std::map<std::int64_t, Told> told_;                 // by the moment: see Arrivals::look
   std::map<std::string, std::int64_t> looked_until_;  // by group: the last collective so far
   std::map<int, Share> shares_;                       // by the last look

@@ -307,6 +307,32 @@ TEST_CASE_METHOD(WatchFixture, "the timeout is learned from the longest pause") 
   CHECK(hang_patience(learn, table)->timeout == 200s);  // nor has who only enters a collective
 }
 
+TEST_CASE_METHOD(WatchFixture, "a pause in which the job was debugged teaches nothing") {
+  at(0, 1, 1);
+  table.suspend();
+  now += 100s;
+  tell({.rank = 0, .groups = {{"0", 2, 2}}, .paused_ms = 90'000});
+  CHECK(table.longest_pause() == 0ms);
+  table.resume(now);
+  now += 10s;
+  tell({.rank = 0, .groups = {{"0", 3, 3}}, .paused_ms = 11'000});  // it began before
+  CHECK(table.longest_pause() == 0ms);
+  tell({.rank = 0, .groups = {{"0", 4, 4}}, .paused_ms = 10'000});
+  CHECK(table.longest_pause() == 10s);
+}
+
+TEST_CASE_METHOD(WatchFixture, "when nobody debugs any more all ranks are as if they had gone on") {
+  at(0, 1, 1);
+  table.suspend();
+  now += 100s;
+  table.resume(now);
+  CHECK(table.find(0)->since == now);
+  CHECK(table.began() == now);  // for ranks that have told nothing
+  now += 5s;
+  tell({.rank = 0, .groups = {{"0", 1, 1}}, .still_ms = 105'000});
+  CHECK(table.find(0)->since == now - 5s);
+}
+
 TEST_CASE_METHOD(WatchFixture, "the start of the workers is no pause to learn from") {
   tell({.rank = 0, .groups = {{"0", 1, 1}}, .paused_ms = 50'000});
   CHECK(table.longest_pause() == 0ms);

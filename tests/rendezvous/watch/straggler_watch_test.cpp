@@ -21,14 +21,15 @@ class Looked {
   }
 
   /// Trains until the next look. Returns what is new then.
-  StragglerWatch::Change look(const std::function<StrainRates(int rank)>& strain_of = {}) {
-    const std::int64_t until = training_.now_us() + 4'000'000;
+  StragglerWatch::Change look(const std::function<StrainRates(int rank)>& strain_of = {},
+                              std::int64_t time_us = 4'000'000) {
+    const std::int64_t until = training_.now_us() + time_us;
     while (training_.now_us() < until) training_.train(1);
     StragglerWatch::Change change;
     for (int rank = 0; rank < ranks_; ++rank) {
       Arrivals told{1, rank, training_.now_us(), {training_.told(rank)}};
       if (strain_of) told.strain = strain_of(rank);
-      change = watch_.take(told, TimePoint{} + std::chrono::microseconds{training_.now_us()});
+      change = watch_.take(told, now());
     }
     return change;
   }
@@ -38,6 +39,13 @@ class Looked {
     return watch_.straggler() ? watch_.straggler()->ranks : "";
   }
   const StragglerWatch& watch() const { return watch_; }
+  /// Somebody debugs the job during this many looks.
+  void is_debugged(int looks) {
+    watch_.suspend(now());
+    after(looks);
+    watch_.resume(now());
+  }
+  TimePoint now() const { return TimePoint{} + std::chrono::microseconds{training_.now_us()}; }
 
  private:
   int ranks_;
@@ -65,6 +73,33 @@ TEST_CASE("a rank that is late in each step is a straggler after two looks") {
   CHECK(job.watch().straggler().has_value());
   CHECK(job.watch().late_part(2).value() == 0.2);
   CHECK(job.watch().late_part(0).value() == 0.0);
+}
+
+TEST_CASE("no rank is slow while the job is debugged, nor by what it has done meanwhile") {
+  Looked job{4, slow(2, 25'000)};
+  job.is_debugged(3);
+  CHECK_FALSE(job.watch().straggler());
+  CHECK_FALSE(job.watch().late_part(2));
+  CHECK(job.after(1).empty());
+  CHECK(job.after(1) == "2");
+}
+
+TEST_CASE("what all have entered before a debugger was closed is not looked at") {
+  bool is_slow = true;
+  Looked job{4, [&](int rank, int) { return 97'000 + (rank == 2 && is_slow ? 25'000 : 0); }};
+  job.is_debugged(1);
+  is_slow = false;
+  job.look({}, 2'000'000);
+  CHECK(job.watch().late_part(2) == 0.0);
+}
+
+TEST_CASE("the time in which the job was debugged makes no rank slow for longer") {
+  Looked job{4, slow(2, 25'000)};
+  job.look();
+  job.is_debugged(10);
+  job.look();
+  REQUIRE(job.watch().straggler());
+  CHECK(job.watch().straggler()->lasts_ms < 10'000);
 }
 
 TEST_CASE("a straggler comes with its cause, also when that is known only later") {
