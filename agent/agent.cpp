@@ -206,6 +206,7 @@ void Agent::perform(const AgentAction& action) {
       [&](const InspectWorkers& a) {
         start_coroutine(executor_, inspect(a.question), report_failure("looking at the workers"));
       },
+      [](const ExtendTimeouts&) {},
       [&](const CheckSelf& a) {
         co_spawn(executor_, check_node(a),
                  asio::bind_cancellation_slot(check_ends_.slot(),

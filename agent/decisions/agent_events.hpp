@@ -103,13 +103,14 @@ struct EndAnnounced { int signal; };         // by the scheduler: time for a che
 struct PassOn { int signal; };               // meant for the workers, not for ddprun
 struct WorkerProgressed { RankProgress progress; };
 struct WorkerArrived { Arrivals arrivals; };  // its times are those of Clock
+struct DebuggersChanged { std::vector<DebuggedRank> ranks; };  // all of this node, in the round
 struct WorkersInspected { int inspection; std::vector<StackGroup> groups; };  // see InspectWorkers
 // The answer to CheckSelf: what Fitness says; or why that is not known, "": it is
 struct Checked { int check; std::string unfit; std::string error = {}; };
 struct Alarm {};                             // next_alarm() has come
 using AgentEvent = std::variant<AgentBegins, Ordered, WorkerExited, WorkerSaid, TreeGone, WorkersRun, Connected,
                                 CoordinatorUnreachable, CoordinatorLost, StopSignal, EndAnnounced,
-                                PassOn, WorkerProgressed, WorkerArrived, WorkersInspected, Checked, Alarm>;
+                                PassOn, WorkerProgressed, WorkerArrived, DebuggersChanged, WorkersInspected, Checked, Alarm>;
 
 // Connect after the pause, and join with this. `at` is HOST:PORT; "": where the job's coordinator
 // is, as etcd knows where there is one.
@@ -135,6 +136,7 @@ struct AskForCheckpoint { int signal; };                    // those with a hand
 struct SweepTree { bool in_place = false; bool at_once = false; };
 struct KillLeftovers {};
 struct InspectWorkers { Inspect question; };  // then WorkersInspected
+struct ExtendTimeouts { bool extended = false; };  // torch's timeouts of this node's workers
 // Whether the node is fit. What dead workers leave may take this long to go away. Then Checked.
 struct CheckSelf { int check; std::chrono::milliseconds patience; };
 struct Tell { AgentMessage message; };  // the coordinator
@@ -143,7 +145,7 @@ struct TellStandby { Leader leader; };  // to the server that may coordinate the
 struct Warn { std::string text; };
 struct Exit { AgentEnd end; };
 using AgentAction = std::variant<ReachCoordinator, StartWorkers, AskToHold, AskToLeaveAfter, AskToLeave, KillWorkers,
-                                 SignalWorkers, AskForCheckpoint, SweepTree, KillLeftovers, InspectWorkers, CheckSelf, Tell, Disconnect, TellStandby, Warn,
+                                 SignalWorkers, AskForCheckpoint, SweepTree, KillLeftovers, InspectWorkers, ExtendTimeouts, CheckSelf, Tell, Disconnect, TellStandby, Warn,
                                  Exit>;
 // clang-format on
 

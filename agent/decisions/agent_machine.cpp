@@ -59,6 +59,7 @@ std::vector<AgentAction> AgentMachine::step(const AgentEvent& event, TimePoint n
       [&](const WorkerArrived& e) {
         if (!is_over(workers_)) progress_.arrived(e);
       },
+      [&](const DebuggersChanged& e) { debuggers_.changed(e); },
       [&](const WorkersInspected& e) { tell_inspected(e); },
       [&](const Checked& e) { checked(e, now); }, [&](const Alarm&) { alarm(now); });
   tell_standby();
@@ -94,8 +95,8 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       },
       [](const Identity&) {},                           // not asked for
       [](const HangFound&) {}, [](const HangOver&) {},  // shown to the user
-      [](const StragglerFound&) {}, [](const StragglerOver&) {},
-      [](const VerdictFound&) {},                                     // the agent has taken it
+      [&](const RanksDebugged& m) { debuggers_.heard(m); }, [](const StragglerFound&) {},
+      [](const StragglerOver&) {}, [](const VerdictFound&) {},        // the agent has taken it
       [](const Restarted&) {},                                        // as above
       [&](const JobTimes&) { farewell_ends_ ? exit(now) : void(); },  // the answer to Leave
       [](const StatusPart&) {}, [](const DumpPart&) {},  // Agent hands them to the callers
@@ -165,6 +166,7 @@ void AgentMachine::joined(const Joined& answer, TimePoint now) {
     if (workers_.dead_by()) agent_.contact->keep_lease(*workers_.dead_by());
     workers_.set_dead_by(std::nullopt);
     workers_.tell_again();
+    debuggers_.tell_again();
     if (!followed) progress_.tell_again();
   }
   // The coordinator is to know that it is heard, and the lease is to grow at once.

@@ -4,7 +4,7 @@
 //
 // It only wires. CoordinatorSearch decides where the agent goes to find the coordinator,
 // WorkerRound what happens to the workers, Follower what the node promises and knows as a voter,
-// SelfCheck when the node looks at itself.
+// SelfCheck when the node looks at itself, Debuggers what it reports of ranks that are debugged.
 //
 // It is passive, like CoordinatorMachine: events and their time in, actions out. It knows workers
 // by number only; processes and pipes belong to WorkerSet, the connection belongs to
@@ -19,6 +19,7 @@
 #include "agent/decisions/agent_events.hpp"
 #include "agent/decisions/agent_state.hpp"
 #include "agent/decisions/coordinator_search.hpp"
+#include "agent/decisions/debuggers.hpp"
 #include "agent/decisions/self_check.hpp"
 #include "agent/decisions/worker_progress.hpp"
 #include "agent/decisions/worker_round.hpp"
@@ -73,6 +74,7 @@ class AgentMachine {
   AgentState agent_;
   WorkerRound workers_{agent_};
   WorkerProgress progress_{agent_};
+  Debuggers debuggers_{agent_, workers_};
   CoordinatorSearch search_{agent_, workers_};
   SelfCheck self_check_{agent_};
   bool exited_ = false;

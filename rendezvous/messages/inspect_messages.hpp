@@ -28,6 +28,23 @@ struct Inspected {
   bool operator==(const Inspected&) const = default;
 };
 
+/// A rank in which a debugger is open, or that waits for one.
+struct DebuggedRank {
+  int rank = -1;
+  bool waits = false;  // for a debugger: at a breakpoint, or with an error
+  std::string at;      // "train.py:31", as far as it is known
+  /// What it waits with: "breakpoint()", "ValueError: no such key"; "" where it does not wait.
+  std::string why;
+  bool operator==(const DebuggedRank&) const = default;
+};
+/// Ranks of this node that are debugged, or wait for a debugger: all of them, so an empty list says
+/// that none is any more.
+struct Debugging {
+  int round = 0;
+  std::vector<DebuggedRank> ranks;  // at most kProgressRanksMax
+  bool operator==(const Debugging&) const = default;
+};
+
 // --- coordinator to agent ---
 
 /// The agent is to look at what its workers do, and to answer with Inspected. No worker is
@@ -52,5 +69,16 @@ struct HangOver {
   std::int64_t lasted_ms = 0;
   bool operator==(const HangOver&) const = default;
 };
+/// All ranks of the job that are debugged, or wait for a debugger. Until the list is empty, no rank
+/// is called hung or slow.
+struct RanksDebugged {
+  int round = 0;
+  std::vector<DebuggedRank> ranks;  // at most kProgressRanksMax
+  bool operator==(const RanksDebugged&) const = default;
+};
+
+/// Lines for people, one for each of the first three ranks: "rank 3 waits at train.py:31 for a
+/// debugger (breakpoint()): ddprun debug 3". Of others the last line has the number.
+std::vector<std::string> lines_of(const std::vector<DebuggedRank>& ranks);
 
 }  // namespace ddprun

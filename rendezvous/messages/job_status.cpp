@@ -130,6 +130,7 @@ template <> inline constexpr auto kFields<JobSummary> = table(
     field<&JobSummary::steps_per_second>("steps_per_second"),
     field<&JobSummary::restarts_in_ms>("restarts_in_ms"),
     may_miss(field<&JobSummary::straggler>("straggler")),
+    may_miss(list<&JobSummary::debugged>("debugged", kProgressRanksMax)),
     field<&JobSummary::ranks_left_out>("ranks_left_out"));
 template <> inline constexpr auto kFields<JobStatus> = table(
     text<&JobStatus::run_id>("run_id", kStatusRunId),

@@ -12,6 +12,7 @@
 #include "base/node_load.hpp"
 #include "base/result.hpp"
 #include "rendezvous/messages/hang_report.hpp"
+#include "rendezvous/messages/inspect_messages.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
 #include "rendezvous/messages/straggler.hpp"
 #include "rendezvous/messages/verdict.hpp"
@@ -137,8 +138,8 @@ struct PointStatus {
   bool operator==(const PointStatus&) const = default;
 };
 
-/// What is known of all ranks together: what summarize() makes of all that they tell, and which of
-/// them holds up the others.
+/// What is known of all ranks together: what summarize() makes of all that they tell, which of them
+/// holds up the others, and which are debugged.
 struct JobSummary {
   std::string word;  // word_for() the state
   std::int64_t step = -1;
@@ -151,6 +152,7 @@ struct JobSummary {
   double steps_per_second = 0;
   std::int64_t restarts_in_ms = 0;     // the rest of a pause before a restart (--restart-delay)
   std::optional<Straggler> straggler;  // nullopt: no rank holds up the others
+  std::vector<DebuggedRank> debugged;  // ranks that are debugged, or wait for a debugger
   int ranks_left_out = 0;              // as there are more than kStatusRanksMax
   bool operator==(const JobSummary&) const = default;
 };

@@ -184,6 +184,7 @@ Result<void> check(const AgentMessage& message) {
       [](const WorkersStay& m) { return check_round(m.round); },
       [](const Holding& m) { return check_step(m.round, m.step, -1, kHeldStepMax); },
       [](const WorkersEnded& m) { return check_round(m.round); },
+      [](const Debugging& m) { return check_round(m.round); },
       [](const Vote& m) { return check_epoch(m.epoch); },
       [](const InviteWitness& m) {
         return Checker{}

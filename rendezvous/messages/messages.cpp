@@ -142,6 +142,8 @@ template <> inline constexpr auto kFields<Arrivals> = message("arrivals",
 template <> inline constexpr auto kFields<Inspected> = message("inspected",
     field<&Inspected::inspection>("inspection"), field<&Inspected::workers>("workers"),
     field<&Inspected::last>("last"));
+template <> inline constexpr auto kFields<Debugging> = message("debugging",
+    field<&Debugging::round>("round"), list<&Debugging::ranks>("ranks", kProgressRanksMax));
 
 template <> inline constexpr auto kFields<AskStatus> = message("ask_status",
     field<&AskStatus::question>("question"));
@@ -234,6 +236,9 @@ template <> inline constexpr auto kFields<JobTimes> = message("job_times",
     field<&JobTimes::goodput>("goodput"));
 template <> inline constexpr auto kFields<HangOver> = message("hang_over",
     field<&HangOver::round>("round"), field<&HangOver::lasted_ms>("lasted_ms"));
+template <> inline constexpr auto kFields<RanksDebugged> = message("ranks_debugged",
+    field<&RanksDebugged::round>("round"),
+    list<&RanksDebugged::ranks>("ranks", kProgressRanksMax));
 template <> inline constexpr auto kFields<StragglerFound> = message("straggler_found",
     field<&StragglerFound::round>("round"), field<&StragglerFound::straggler>("straggler"));
 template <> inline constexpr auto kFields<StragglerOver> = message("straggler_over",

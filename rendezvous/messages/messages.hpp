@@ -28,13 +28,13 @@ using AgentMessage =
     std::variant<Join, Beat, Identify, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
                  Leave, Progress, Arrivals, Inspected, WorkersEnded, WorkersStarted, WorkersStay,
                  Prepared, Holding, AskStatus, AskDump, Vote, EndAcknowledged, FinalStatus,
-                 InviteWitness, Fitness>;
+                 InviteWitness, Fitness, Debugging>;
 
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Identity, Beat, StartRound, Prepare, StopRound,
                  LeaveAfter, EndJob, Inspect, HangFound, HangOver, StragglerFound, StragglerOver,
                  VerdictFound, Restarted, JobTimes, StatusPart, DumpPart, Candidate, RequestVote,
-                 Redirect, Dismiss, Reconfigure>;
+                 Redirect, Dismiss, Reconfigure, RanksDebugged>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

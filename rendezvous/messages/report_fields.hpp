@@ -8,6 +8,7 @@
 #include "base/node_load.hpp"
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/in_place_messages.hpp"
+#include "rendezvous/messages/inspect_messages.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
 #include "rendezvous/messages/job_times.hpp"
 #include "rendezvous/messages/straggler.hpp"
@@ -60,6 +61,8 @@ constexpr TextLimit kHangName{64};
 constexpr TextLimit kRanks{512};  // a list of ranks
 constexpr TextLimit kStack{3000};
 constexpr TextLimit kHostOfStraggler{256};
+constexpr TextLimit kDebuggedAt{128};
+constexpr TextLimit kDebuggedWhy{256};
 
 // clang-format off
 template <> inline constexpr auto kNames<HeldUp> = std::to_array<Named>({
@@ -79,6 +82,9 @@ template <> inline constexpr auto kFields<Straggler> = table(
     field<&Straggler::step_us>("step_us"), field<&Straggler::lasts_ms>("lasts_ms"),
     text<&Straggler::why>("why", kHangSentence),
     text<&Straggler::sentence>("sentence", kHangSentence));
+template <> inline constexpr auto kFields<DebuggedRank> = table(
+    field<&DebuggedRank::rank>("rank"), field<&DebuggedRank::waits>("waits"),
+    text<&DebuggedRank::at>("at", kDebuggedAt), text<&DebuggedRank::why>("why", kDebuggedWhy));
 using HangKind = HangReport::Kind;
 template <> inline constexpr auto kNames<HangKind> = std::to_array<Named>({
     {HangKind::kMissing, "missing"}, {HangKind::kDeadlock, "deadlock"},

@@ -85,7 +85,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
   }
   if (known == nullptr) return;  // it was lost while this message was on its way
   Node& node = *known;
-  const Roster& nodes = members_.nodes();
+  Roster& nodes = members_.nodes();
   for (const auto& [other, reason] : members_.hear(node, now_)) {
     Node& refused = *members_.nodes().find(other);
     out_.send(refused.peer(), Refused{reason});
@@ -118,6 +118,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       },
       [&](const Arrivals& m) { observers_.arrived(node, m, nodes, out_, now_); },
       [&](const Inspected& m) { observers_.inspected(node.id(), m); },
+      [&](const Debugging& m) { observers_.debugging(node, m); },
       [&](const AskDump& m) { observers_.ask_dump(node, m, rounds_.view(), nodes, out_, now_); },
       [&](const WorkersEnded& m) { failures_.ended(node.id(), m); },
       [&](const Vote& m) {
@@ -130,9 +131,7 @@ void CoordinatorMachine::receive(const FromPeer& event) {
           adopt_final_status(job_, members_.nodes(), *leadership_);
       },
       [&](const Leave& m) { lose(node, m.reason, now_, true); },
-      [&](const Fitness& m) {
-        if (is_fit_again(m, node, history_, members_.nodes())) welcome(node);
-      },
+      [&](const Fitness& m) { is_fit_again(m, node, history_, nodes) ? welcome(node) : void(); },
       // Job answers the first, and Server the others where they come instead of a Join.
       [](const AskStatus&) {}, [](const Identify&) {}, [](const InviteWitness&) {});
 }
@@ -219,7 +218,6 @@ void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::str
   node.seats.take_back(place);
   members_.nodes().set_phase(node, Phase::kRunning);
   observers_.came(node);
-  observers_.came_back(node.id());
   failures_.seat(node);
   recovery->take(place.group_rank);
   lead(voter_joined(node, true));
@@ -230,6 +228,7 @@ void CoordinatorMachine::take_back(PeerId peer, const Join& join, const std::str
 
 /// A node that joins hears which configuration is committed, too: it may have missed it.
 void CoordinatorMachine::greet(const Node& node, bool resumed) {
+  if (resumed) observers_.came_back(node.id());
   out_.send(node.peer(),
             Joined{.heartbeat_timeout_ms = rules_.terms.heartbeat_timeout.count(),
                    .clock_us = microseconds(now_),
@@ -412,18 +411,9 @@ void CoordinatorMachine::advance() {
 
 void CoordinatorMachine::look_for_hangs() {
   if (!rounds_.runs()) return;
-  const int round = job_.counters.round;
-  match(
-      observers_.watch().look(round, now_), [](std::monostate) {},
-      [&](const RoundWatch::Ask& a) { out_.send_to_members(members_.nodes(), a.question); },
-      [&](const RoundWatch::Over& o) {
-        out_.send_to_members(members_.nodes(), HangOver{round, o.lasted.count()});
-      },
-      [&](const RoundWatch::Found& f) {
-        if (observers_.watch().hang())
-          out_.send_to_members(members_.nodes(), HangFound{round, f.report});
-        if (const auto stop = failures_.hung(f.report)) rounds_.stop(*stop, now_);
-      });
+  const auto found = observers_.look(job_.counters.round, members_.nodes(), out_, now_);
+  if (!found) return;
+  if (const auto stop = failures_.hung(*found)) rounds_.stop(*stop, now_);
 }
 
 /// That nodes have not come in time may be known on one side of a cut only, so that end is not
@@ -441,7 +431,6 @@ void CoordinatorMachine::end(EndJob verdict) {
 
 JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) const {
   const JobCounters& counters = job_.counters;
-  const RoundWatch& watch = observers_.watch();
   const bool over = ending_.is_over();
   JobStatus status{.run_id = rules_.run_id,
                    .state = over ? JobStatus::State::kEnded : state_of(rounds_.state()),
@@ -459,9 +448,8 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
   observers_.job_history().tell(status, now);
   if (over || rounds_.state() != Rounds::State::kGathering)
     tell_ranks(status, rounds_.state() == Rounds::State::kStopping);
-  tell_progress(status, watch.progress(), now);
-  tell_lateness(status, observers_.stragglers(), members_.nodes());
-  mark_troubles(status, watch.hang(), job_.verdict);
+  observers_.tell(status, members_.nodes(), now);
+  mark_troubles(status, observers_.watch().hang(), job_.verdict);
   if (over) status.verdict = failures_.cause();
   summarize(status);
   return status;

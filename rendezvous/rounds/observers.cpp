@@ -32,7 +32,13 @@ Clock::duration within_reason(double ms) {
 }
 
 void Observers::came(const Node& node) {
+  debugged_.came(node.id());
   if (!node.join.witness) job_history_.came(node.join.host);
+}
+
+void Observers::came_back(const NodeId& node) {
+  watch_.add(node);
+  debugged_.came(node);
 }
 
 void Observers::heard(const NodeId& node, const Beat& beat) {
@@ -46,6 +52,7 @@ void Observers::lost(const Node& node, const std::string& reason, bool shown, bo
                      TimePoint now) {
   watch_.forget(node.id());
   dump_.forget(node.id());
+  debugged_.forget(node.id());
   loads_.erase(node.id());
   if (!shown || node.phase() == Roster::Phase::kContending || node.join.witness) return;
   NodeStatus status = status_of(node, round_runs, now);
@@ -100,6 +107,33 @@ void Observers::inspected(const NodeId& node, const Inspected& answer) {
   dump_.take(node, answer);
 }
 
+void Observers::debugging(const Node& node, const Debugging& report) {
+  if (times_.runs() && node.seats.round() == report.round) debugged_.take(node, report);
+}
+
+std::optional<HangReport> Observers::look(int round, const Roster& nodes, Outbox& out,
+                                          TimePoint now) {
+  if (const auto any = debugged_.tell(nodes, out)) {
+    *any ? watch_.suspend() : watch_.resume(now);
+    *any ? stragglers_.suspend(now) : stragglers_.resume(now);
+  }
+  const RoundWatch::Finding finding = watch_.look(round, now);
+  if (const auto* ask = std::get_if<RoundWatch::Ask>(&finding))
+    out.send_to_members(nodes, ask->question);
+  if (const auto* over = std::get_if<RoundWatch::Over>(&finding))
+    out.send_to_members(nodes, HangOver{round, over->lasted.count()});
+  const auto* const found = std::get_if<RoundWatch::Found>(&finding);
+  if (found == nullptr) return std::nullopt;
+  if (watch_.hang()) out.send_to_members(nodes, HangFound{round, found->report});
+  return found->report;
+}
+
+void Observers::tell(JobStatus& status, const Roster& nodes, TimePoint now) const {
+  tell_progress(status, watch_.progress(), now);
+  tell_lateness(status, stragglers_, nodes);
+  status.summary.debugged = debugged_.ranks();
+}
+
 void Observers::sealed(const RoundStatus& round, const Roster& nodes, TimePoint now) {
   std::set<NodeId> watched;
   nodes.for_each([&](const Node& node) {
@@ -108,12 +142,14 @@ void Observers::sealed(const RoundStatus& round, const Roster& nodes, TimePoint 
   times_.sealed(round.round, round.nodes, now);
   watch_.begin_round(round.world_size, std::move(watched), now);
   stragglers_.begin_round(round.round, round.world_size);
+  debugged_.begin_round(round.round);
   job_history_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
 }
 
 void Observers::recovered(const RoundStatus& round, TimePoint now) {
   watch_.begin_round(round.world_size, {}, now);
   stragglers_.begin_round(round.round, round.world_size);
+  debugged_.begin_round(round.round);
   times_.sealed(round.round, 0, now);
   job_history_.sealed(round.round, round.attempt, round.nodes, round.world_size, now);
 }
@@ -121,6 +157,7 @@ void Observers::recovered(const RoundStatus& round, TimePoint now) {
 void Observers::forget_round() {
   watch_.end_round();
   stragglers_.end_round();
+  debugged_.end_round();
 }
 
 void Observers::stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now) {

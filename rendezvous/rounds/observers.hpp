@@ -1,6 +1,7 @@
 // Observers: what watches a job's rounds and never decides about them: how far workers are and
-// whether they hang, what they do when somebody asks, what restarts cost, and what is shown of the
-// past. Pure. Rounds and CoordinatorMachine tell them what happens.
+// whether they hang, in which of them a debugger is open, what they do when somebody asks, what
+// restarts cost, and what is shown of the past. Pure. Rounds and CoordinatorMachine tell them what
+// happens.
 #pragma once
 
 #include <map>
@@ -8,6 +9,7 @@
 
 #include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
+#include "rendezvous/rounds/debugged_ranks.hpp"
 #include "rendezvous/rounds/job_history.hpp"
 #include "rendezvous/watch/restart_clock.hpp"
 #include "rendezvous/watch/round_dump.hpp"
@@ -25,7 +27,6 @@ class Observers {
   const RoundWatch& watch() const { return watch_; }
   RoundWatch& watch() { return watch_; }
   const JobHistory& job_history() const { return job_history_; }
-  const StragglerWatch& stragglers() const { return stragglers_; }
   const std::map<NodeId, NodeLoad>& loads() const { return loads_; }
 
   // --- nodes ---
@@ -44,6 +45,8 @@ class Observers {
   void arrived(const Roster::Node& node, const Arrivals& told, const Roster& nodes, Outbox& out,
                TimePoint now);
   void inspected(const NodeId& node, const Inspected& answer);
+  /// Workers of the node are debugged, or are no more: see look().
+  void debugging(const Roster::Node& node, const Debugging& report);
 
   // --- rounds ---
 
@@ -51,7 +54,7 @@ class Observers {
   void sealed(const RoundStatus& round, const Roster& nodes, TimePoint now);
   /// A round goes on whose nodes come back one after the other.
   void recovered(const RoundStatus& round, TimePoint now);
-  void came_back(const NodeId& node) { watch_.add(node); }
+  void came_back(const NodeId& node);
   /// The round gets the order to stop. Its reason arose that long before.
   void stopping(const StopRound& order, Clock::duration noticed_after, TimePoint now);
   /// Workers that have left it are not to enter the next one.
@@ -66,6 +69,12 @@ class Observers {
   void ended(const Roster& nodes, Outbox& out, TimePoint now);
   /// The node leaves in order: it learns where the time has gone so far.
   void goes(const Roster::Node& node, Outbox& out, TimePoint now) const;
+
+  /// Looks whether the workers of the round hang, unless somebody debugs some, and tells its nodes
+  /// what is new of both. Returns a hang that it has found.
+  std::optional<HangReport> look(int round, const Roster& nodes, Outbox& out, TimePoint now);
+  /// Adds what is known of the workers.
+  void tell(JobStatus& status, const Roster& nodes, TimePoint now) const;
 
   // --- questions ---
 
@@ -86,6 +95,7 @@ class Observers {
 
   RoundWatch watch_;
   StragglerWatch stragglers_;
+  DebuggedRanks debugged_;
   RoundDump dump_;
   RestartClock times_;
   JobHistory job_history_;

@@ -220,7 +220,8 @@ void AgentShell::perform(const AgentAction& action) {
       [&](const KillWorkers& a) { kill_workers(a.local_ranks); },
       [&](const SignalWorkers& a) { signal_workers(a.signal); },
       [&](const AskForCheckpoint&) { ask_for_checkpoint(); },
-      [](const InspectWorkers&) {},  // simulated workers tell no progress, so they never hang
+      [](const InspectWorkers&) {},  // the report of a hang comes all the same
+      [&](const ExtendTimeouts& a) { give_time(a.extended); },
       [&](const SweepTree& a) {
         ++starts_;
         if (std::exchange(sweeping_, true))

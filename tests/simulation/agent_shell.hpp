@@ -60,6 +60,8 @@ class AgentShell : public Births {
   void stop_signal(int signal);
   void announce_end(int signal);
   void worker_exits(ExitStatus how);  // the first that still runs
+  void worker_waits();                // that one, in a collective, in vain
+  void debug_worker(bool begins);     // that one; else none is debugged any more
 
   const NodeId& id() const { return id_; }
   int host() const { return host_; }
@@ -126,6 +128,8 @@ class AgentShell : public Births {
   void end_fork_server();
 
   std::map<int, FakeWorker>::iterator watched(int local_rank);
+  std::optional<int> rank_that_runs() const;
+  void give_time(bool extended);
   void start_workers(const StartRound& round);
   void start_parked();
   void resize(FakeWorker& worker, const StartRound& round);
@@ -195,6 +199,7 @@ class AgentShell : public Births {
   int sweeps_ = 0;            // those that have begun or ended
   bool sweeping_ = false;
   bool was_stuck_ = false;
+  bool has_time_ = false;  // the workers of this round, as somebody debugs the job
   bool dead_ = false;
   std::optional<AgentEnd> end_;
 };

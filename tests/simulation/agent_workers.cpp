@@ -44,6 +44,7 @@ void AgentShell::start_workers(const StartRound& round) {
   round_ = round;
   coordinator_ = connected_to_;
   finished_ = 0;
+  has_time_ = false;
   const RankList vacant = seats_in(round.vacant, rules_.workers);
   std::vector<ForkServerShell::Child> fresh;
   for (int rank = 0; rank < rules_.workers; ++rank) {
@@ -338,6 +339,36 @@ void AgentShell::worker_exits(ExitStatus how) {
   const auto running = std::ranges::find_if(
       alive_, [&](const auto& entry) { return entry.second.ends > world_.time.now(); });
   if (running != alive_.end()) end_at(running->first, world_.time.now(), how);
+}
+
+/// The rank of the first worker that the agent knows in its round.
+std::optional<int> AgentShell::rank_that_runs() const {
+  for (const auto& [serial, worker] : alive_)
+    if (worker.watched && !is_spared(worker) && worker.round == round_.round)
+      return rank_of(round_, worker.local_rank);
+  return std::nullopt;
+}
+
+void AgentShell::worker_waits() {
+  when_awake([this] {
+    const auto rank = gone() ? std::nullopt : rank_that_runs();
+    if (rank) step(WorkerProgressed{{.rank = *rank, .watched = true, .groups = {{"0", 2, 1}}}});
+  });
+}
+
+void AgentShell::debug_worker(bool begins) {
+  when_awake([this, begins] {
+    const auto rank = gone() ? std::nullopt : rank_that_runs();
+    DebuggersChanged event;
+    if (!rank) return;
+    if (begins) event.ranks = {{.rank = *rank}};
+    step(event);
+  });
+}
+
+void AgentShell::give_time(bool extended) {
+  if (std::exchange(has_time_, extended) == extended)
+    watcher_.broke("timeouts are extended once: " + id_ + " does it again");
 }
 
 }  // namespace ddprun::simulation

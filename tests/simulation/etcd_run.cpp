@@ -87,7 +87,7 @@ void EtcdRun::strike() {
   } else if (kind < 87) {
     nodes_.hit(node);
   } else {
-    nodes_.end_worker(node);
+    nodes_.hit_worker(node);
   }
 }
 

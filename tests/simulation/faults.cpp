@@ -164,9 +164,21 @@ void Faults::cut(AgentShell& agent) {
 }
 
 void Faults::hit_workers(AgentShell& agent) {
+  if (world_.random.chance(40)) return look_at_worker(agent);
   const bool fails = world_.random.chance(70);
   note(fails ? "has a worker that fails" : "has a worker that exits with 0", agent);
   agent.worker_exits({.code = fails ? 1 : 0});
+}
+
+/// Somebody opens a debugger because a worker waits, or closes it.
+void Faults::look_at_worker(AgentShell& agent) {
+  const int kind = world_.random.number(0, 99);
+  note(kind < 50   ? "has a worker that is debugged"
+       : kind < 75 ? "has no worker that is debugged"
+                   : "has a worker that waits",
+       agent);
+  kind < 75 ? agent.debug_worker(kind < 50) : agent.worker_waits();
+  if (kind < 50 && world_.random.chance(70)) agent.worker_waits();
 }
 
 /// What lost its power stays away: its cable is the only one that is not healed.

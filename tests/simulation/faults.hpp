@@ -19,6 +19,7 @@ class Faults {
   void hit_network(AgentShell& agent);
   void announce_end();
   void hit_workers(AgentShell& agent);
+  void look_at_worker(AgentShell& agent);
   void start_agent(const AgentShell& gone);
   void freeze(AgentShell& agent);
   void hit_coordinator();

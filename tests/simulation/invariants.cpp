@@ -110,6 +110,9 @@ void Invariants::heard(const CoordinatorEvent& event) {
   if (std::holds_alternative<Prepared>(from->message) &&
       std::exchange(node->second.prepares, false))
     node->second.prepared = world_.time.now();
+  if (const auto* debugging = std::get_if<Debugging>(&from->message);
+      debugging && debugging->round == node->second.round)
+    node->second.debugs = !debugging->ranks.empty();
   if (!std::holds_alternative<Preempt>(from->message)) return;
   (ends_the_job(from->peer) ? end_announced_ : spare_announced_) = true;
   ever_announced_ = true;
@@ -184,6 +187,7 @@ void Invariants::sent(const SendTo& action, std::vector<Sealed>& sealed) {
   if (std::holds_alternative<Prepare>(action.message)) counted_[action.peer].prepares = true;
   if (const auto* spare = std::get_if<Spare>(&action.message))
     counted_[action.peer].left_out = !spare->objection.empty();
+  if (std::holds_alternative<HangFound>(action.message)) check_nobody_debugs();
   const auto* start = std::get_if<StartRound>(&action.message);
   if (!start) return;
   require(!verdict_.has_value(), [&] {
@@ -202,6 +206,7 @@ void Invariants::sent(const SendTo& action, std::vector<Sealed>& sealed) {
   if (sealed.empty()) check_nobody_left(start->round);
   counted_[action.peer].round = start->round;
   counted_[action.peer].prepares = counted_[action.peer].left_out = false;
+  counted_[action.peer].debugs = false;
   counted_[action.peer].prepared.reset();
   sealed.push_back({*start, workers_in(start->vacant, member.workers())});
 }
@@ -296,6 +301,15 @@ void Invariants::check_nobody_left(int next_round) {
              round_name(left.round_alive()) + " are alive on " + left.id();
     });
   }
+}
+
+/// A rank that is debugged stands still, and so do all that wait for it.
+void Invariants::check_nobody_debugs() {
+  for (const auto& [peer, counted] : counted_)
+    require(!counted.debugs || counted.round != round_, [&] {
+      return "nobody hangs while a rank is debugged: " + round_name(round_) +
+             " is reported to hang, and a rank of " + agent(peer).id() + " is debugged";
+    });
 }
 
 void Invariants::check_verdict(const EndJob& verdict) {

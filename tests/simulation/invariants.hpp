@@ -58,6 +58,7 @@ class Invariants : public Watcher {
     bool prepares = false;                   // its workers start beside the round
     std::optional<TimePoint> prepared = {};  // they are, since then, and it is in no round yet
     bool left_out = false;                   // it was the cause of failures
+    bool debugs = false;                     // workers of that round
   };
 
   template <typename Text>
@@ -74,6 +75,7 @@ class Invariants : public Watcher {
   void check_nobody_kept_waiting();
   void check_nobody_left(int next_round);
   void check_verdict(const EndJob& verdict);
+  void check_nobody_debugs();
   void check_cut_off(const AgentShell& agent);
   void check_patience(const AgentShell& agent);
   void check_lost(const DropPeer& lost);

@@ -144,7 +144,11 @@ void Nodes::break_links() {
   }
 }
 
-void Nodes::end_worker(Node& node) {
+void Nodes::hit_worker(Node& node) {
+  if (world_.random.chance(25)) {
+    note(host_name(node.host()) + " has a worker that is debugged");
+    return node.agent().debug_worker(world_.random.chance(70));
+  }
   note(host_name(node.host()) + " has a worker that ends");
   node.agent().worker_exits({.code = world_.random.number(0, 1)});
 }

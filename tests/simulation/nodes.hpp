@@ -30,7 +30,7 @@ class Nodes {
   void hit_head();  // the coordinator; and perhaps the next one soon after
   void split();
   void break_links();
-  void end_worker(Node& node);
+  void hit_worker(Node& node);
   void calm_down();
   /// Shorter or longer than the timeout that notices it.
   milliseconds a_while();

@@ -139,7 +139,7 @@ void SuccessionRun::strike() {
   } else if (kind < 85) {
     nodes_.hit(node);
   } else {
-    nodes_.end_worker(node);
+    nodes_.hit_worker(node);
   }
 }
 

@@ -61,6 +61,7 @@ struct World {
     if (seed % 3 == 0) plan.stays_percent = seed % 2 == 0 ? 100 : 95;
     plan.resizes = seed % 5 != 0;
     plan.warm = seed % 4 < 2;
+    plan.rounds.terms.hang_timeout = seed % 2 == 0 ? kHangTimeoutAuto : std::chrono::seconds{5};
   }
   World(const World&) = delete;
 

@@ -94,6 +94,9 @@ class PairFixture : public MachineFixture {
         [](const AskToLeave&) { return std::string{"ask to leave"}; },
         [](const KillWorkers&) { return std::string{"kill some"}; },
         [](const InspectWorkers&) { return std::string{"inspect"}; },
+        [](const ExtendTimeouts& a) {
+          return std::string{a.extended ? "extend timeouts" : "restore timeouts"};
+        },
         [](const CheckSelf&) { return std::string{"look at the node"}; },
         [](const Tell& a) { return "tell " + word(a.message); },
         [](const Disconnect&) { return std::string{"disconnect"}; },
@@ -280,6 +283,7 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"reconfigure", Ordered{Reconfigure{}}},
     {"start_round", Ordered{kStarts}},
     {"inspect", Ordered{Inspect{.round = 4}}},
+    {"ranks_debugged", Ordered{RanksDebugged{4, {{.rank = 5}}}}},
     {"stop_round", Ordered{StopRound{4, "why"}}},
     {"stop_round that keeps workers", Ordered{kLeaves}},
     {"stop_round that holds workers", Ordered{kHolds}},
@@ -303,6 +307,7 @@ const std::vector<std::pair<std::string, AgentEvent>> kEvents{
     {"the workers run", WorkersRun{}},
     {"a worker progresses", WorkerProgressed{RankProgress{.rank = 1, .step = 2}}},
     {"a worker arrives", WorkerArrived{{.rank = 1}}},
+    {"a worker is debugged", DebuggersChanged{{{.rank = 1}}}},
     {"the workers are inspected", WorkersInspected{1, {}}},
     {"the node is fit", Checked{1, ""}},
     {"the node is not fit", Checked{1, "is sick"}},

@@ -68,6 +68,7 @@ TEST_CASE("a status is read as it was written") {
                    .history = {{.unix_ms = 5, .step = 7}},
                    .hang = HangReport{.missing_ranks = "1", .silent_ms = 4}};
   status.ranks[0].late_percent = 12.5;
+  status.summary.debugged = {{3, true, "train.py:31", "breakpoint()"}};
   status.summary.straggler = Straggler{.ranks = "0", .node = "h2", .cost_percent = 12.5};
   status.verdict = Verdict{.cause = {.ranks = "1", .sentence = "rank 1 failed"}};
   const auto read = parse_job_status(to_json(status));
@@ -90,6 +91,15 @@ TEST_CASE("where the load of a node is not known, as of an earlier release, it i
   const auto read = parse_job_status(text);
   REQUIRE(read.has_value());
   CHECK_FALSE(read->nodes.at(0).load.has_value());
+}
+
+TEST_CASE("a status of an earlier release, in which no rank can be debugged, is read") {
+  std::string text = to_json(JobStatus{.run_id = "a"});
+  const std::string field = "\"debugged\":[],";
+  REQUIRE(text.find(field) != std::string::npos);
+  text.erase(text.find(field), field.size());
+  REQUIRE(parse_job_status(text).has_value());
+  CHECK(parse_job_status(text)->summary.debugged.empty());
 }
 
 TEST_CASE("what is no status is an error with a sentence") {

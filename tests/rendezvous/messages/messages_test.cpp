@@ -48,6 +48,8 @@ const StackGroup kStackGroup{.ranks = "0,2-5",
                              .sequence = 12,
                              .shapes = "[[10]] Float"};
 
+const DebuggedRank kDebugged{3, true, "train.py:31", "breakpoint()"};
+
 template <typename Message>
 AgentMessage through_the_wire(const Message& message) {
   const std::string line = encode(AgentMessage{message});
@@ -207,6 +209,7 @@ std::vector<AgentMessage> messages_of_agents() {
           Progress{2, {kProgress}},
           Arrivals{2, 3, 60, {{"0", 7, 200, {50}}}},
           Inspected{3, kStackGroup, true},
+          Debugging{2, {kDebugged}},
           WorkersEnded{3, 120, {kWorkerEnd}},
           WorkersStarted{2},
           WorkersStay{2, true},
@@ -237,6 +240,7 @@ std::vector<CoordinatorMessage> messages_of_the_coordinator() {
           HangOver{2, 9},
           StragglerFound{2, {.ranks = "5"}},
           StragglerOver{2, "5"},
+          RanksDebugged{2, {kDebugged}},
           VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}},
           Restarted{{.round = 4, .reason = "why"}},
           JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}},

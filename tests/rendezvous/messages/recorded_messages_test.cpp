@@ -80,6 +80,7 @@ TEST_CASE("a release records what it says", "[.]") {
                               .last_lines = {"one", "two"}};
   const WorkerEnd end{
       .ranks = "5", .kind = FailureKind::kSignal, .blame = Blame::kOwn, .status = failure.status};
+  const DebuggedRank debugged{1, true, "train.py:31", "breakpoint()"};
   const Join join{
       .run_id = "job",
       .node = "5f0c61a2",
@@ -106,14 +107,15 @@ TEST_CASE("a release records what it says", "[.]") {
                          .successors = {{"h1:29400", 0}},
                          .vacant = "1"};
   std::ofstream file{DDPRUN_RECORDED_MESSAGES "/" + std::to_string(kProtocolVersion) + ".jsonl"};
-  write_kinds<AgentMessage>(file, '>',
-                            {join, WorkerFailed{3, failure, end}, WorkersStopped{3, "0,2-3"},
-                             Preempt{"SIGUSR1", 20'000}, Progress{3, {{.rank = 1, .step = 7}}},
-                             WorkersEnded{3, 7, {{.ranks = "1", .status = {.code = 1}}}},
-                             InviteWitness{.run_id = "job", .coordinator = "h1:29400"}});
+  write_kinds<AgentMessage>(
+      file, '>',
+      {join, WorkerFailed{3, failure, end}, WorkersStopped{3, "0,2-3"}, Preempt{"SIGUSR1", 20'000},
+       Progress{3, {{.rank = 1, .step = 7}}},
+       WorkersEnded{3, 7, {{.ranks = "1", .status = {.code = 1}}}}, Debugging{3, {debugged}},
+       InviteWitness{.run_id = "job", .coordinator = "h1:29400"}});
   write_kinds<CoordinatorMessage>(
       file, '<',
-      {Joined{.heartbeat_timeout_ms = 5'000, .epoch = 1}, start,
+      {Joined{.heartbeat_timeout_ms = 5'000, .epoch = 1}, start, RanksDebugged{3, {debugged}},
        Prepare{{.round = 2, .nodes = 1}, start}, EndJob{EndJob::Outcome::kFailed, 3, "", failure},
        EndJob{EndJob::Outcome::kFinished, 0, "", {}},
        EndJob{EndJob::Outcome::kTooFewNodes, 0, "late", {}},
