@@ -57,6 +57,13 @@ Event of_hang(const HangFound& found) {
   return event;
 }
 
+Event of_debugged(const RanksDebugged& debugged) {
+  Event event{debugged.ranks.empty() ? "debugging_over" : "debugging", {{"round", debugged.round}}};
+  for (const DebuggedRank& rank : debugged.ranks)
+    event.fields["ranks"].push_back(Json(fields::to_object(rank)));
+  return event;
+}
+
 Event of_stop(const StopRound& stop) {
   return {"round_stopping",
           {{"round", stop.round}, {"reason", stop.reason}, {"checkpoint_ms", stop.checkpoint_ms}}};
@@ -80,6 +87,7 @@ Event of_order(const CoordinatorMessage& order) {
       [](const HangOver& m) {
         return Event{"hang_over", {{"round", m.round}, {"lasted_ms", m.lasted_ms}}};
       },
+      [](const RanksDebugged& m) { return of_debugged(m); },
       [](const StragglerFound& m) {
         Event event{"straggler", fields::to_object(m.straggler)};
         event.fields["round"] = m.round;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/reports/hang_text.hpp"
@@ -84,6 +85,7 @@ std::vector<NewsLine> JobNews::of(const CoordinatorMessage& message, TimePoint n
   if (const auto* hang = std::get_if<HangFound>(&message)) return of_hang(hang->report);
   if (const auto* over = std::get_if<HangOver>(&message))
     return {of_job(fmt::format("the workers that hung go on, after {} s", over->lasted_ms / 1000))};
+  if (const auto* debugged = std::get_if<RanksDebugged>(&message)) return of_debugged(*debugged);
   if (const auto* found = std::get_if<StragglerFound>(&message)) {
     straggler_ = found->straggler;
     return {of_job(straggler_->sentence)};
@@ -133,6 +135,24 @@ std::vector<NewsLine> JobNews::of_hang(const HangReport& report) {
   if (on_hang_ == OnHang::kReport && report.silent_ms > 0)
     lines.push_back(
         of_job("  no worker is stopped because of it (--on-hang restart or stop does)"));
+  return lines;
+}
+
+/// A rank has a line when it begins to wait or to be debugged.
+std::vector<NewsLine> JobNews::of_debugged(const RanksDebugged& now) {
+  const RanksDebugged before = std::exchange(debugged_, now);
+  const bool goes_on = before.round == now.round && !before.ranks.empty();
+  std::vector<DebuggedRank> fresh = now.ranks;
+  if (goes_on)
+    std::erase_if(fresh, [&](const DebuggedRank& each) {
+      return std::ranges::any_of(before.ranks, [&](const DebuggedRank& old) {
+        return old.rank == each.rank && old.waits == each.waits;
+      });
+    });
+  std::vector<NewsLine> lines;
+  for (std::string& line : lines_of(fresh)) lines.push_back(of_job(std::move(line)));
+  if (goes_on && now.ranks.empty())
+    lines.push_back(of_job("no rank is debugged any more: hangs are looked for again"));
   return lines;
 }
 

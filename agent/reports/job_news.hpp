@@ -63,6 +63,7 @@ class JobNews {
   std::vector<NewsLine> of_times(const Goodput& times) const;
   std::vector<NewsLine> of_start(const StartRound& round);
   std::vector<NewsLine> of_hang(const HangReport& report);
+  std::vector<NewsLine> of_debugged(const RanksDebugged& now);
 
   int workers_;
   int restarts_max_;
@@ -75,6 +76,7 @@ class JobNews {
   bool tells_pause_ = true;     // once before each restart
   bool in_place_ = false;       // workers stay while members of the round change
   std::optional<Straggler> straggler_;  // while it holds up the others, in this round
+  RanksDebugged debugged_;              // by the last message
   WaitNote wait_note_;
 };
 

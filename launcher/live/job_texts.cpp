@@ -279,6 +279,8 @@ std::string jobs_table(const std::vector<JobLine>& jobs, std::int64_t now_unix_m
 std::string status_text(const JobStatus& status, const TextStyle& style) {
   std::string text = summary(status, style);
   if (status.hang) text += hang_text(*status.hang, style);
+  if (!status.summary.debugged.empty()) text += "\n";
+  for (const std::string& line : lines_of(status.summary.debugged)) text += "  " + line + "\n";
   if (status.summary.straggler)
     text += "\n" + painted("  slow: ", style.color ? kYellow : "") +
             plain_line(status.summary.straggler->sentence) + "\n";

@@ -150,6 +150,8 @@ std::string metrics_text(const std::vector<JobStatus>& jobs) {
       [](const JobStatus& s) { return number(true, std::int64_t{s.restarts_left}); });
   job("ddprun_hanging", "Whether the job hangs.",
       [](const JobStatus& s) { return number(true, s.hang ? 1.0 : 0.0); });
+  job("ddprun_ranks_debugged", "Ranks with a debugger, or that wait for one.",
+      [](const JobStatus& s) { return number(true, std::ssize(s.summary.debugged)); });
   job("ddprun_step", "The last step that all ranks have done.",
       [](const JobStatus& s) { return number(s.summary.step >= 0, s.summary.step); });
   job("ddprun_steps", "Steps of the whole training.",

@@ -46,6 +46,8 @@ std::string news_of(const std::vector<JobStatus>& jobs, const std::string& run_i
     news += static_cast<char>('a' + static_cast<int>(job.state));
     news += job.hang ? 'h' : '-';
     if (job.summary.straggler) news += job.summary.straggler->ranks;
+    for (const DebuggedRank& each : job.summary.debugged)
+      news += std::to_string(each.rank) + (each.waits ? 'w' : 'd');
     for (const NodeStatus& node : job.nodes)
       news += static_cast<char>('a' + static_cast<int>(node.state));
     for (const RankStatus& rank : job.ranks)

@@ -14,11 +14,12 @@ function fillPanel(panel, about, partsOf) {
   if (panel.dataset.key === key) return;
   panel.dataset.key = key;
   const parts = partsOf();
-  panel.hidden = parts.length === 0;
+  panel.hidden = !parts.length;
   panel.replaceChildren(...parts);
 }
 function showTrouble(status) {
-  const { hang } = status, slow = status.straggler?.sentence;
+  const { hang } = status, halts = status.debugged?.map((one) => one.rank).join();
+  const slow = halts ? "debugged, or waiting: " + ranksOf(halts) : status.straggler?.sentence;
   fillPanel(byId("trouble"), hang || slow, () => (hang ? [
     make("h2", "", "The job hangs"), make("div", "", hang.sentence),
     ...hang.stacks.flatMap((group) => [make("div", "", ranksOf(group.ranks) + ": " + group.doing), ...stackOf(group.stack)]),
@@ -30,14 +31,14 @@ function causeParts(cause) {
 }
 // Of a job that has ended: how, in numbers, and why it has failed.
 function reportParts(status) {
-  const { rounds, verdict } = status, isWell = status.outcome === "finished";
-  const word = isWell ? "The job has finished" : "The job has ended: " + plain(status.outcome);
+  const { rounds, verdict, outcome, step, steps, why } = status;
+  const word = outcome === "finished" ? "The job has finished" : "The job has ended: " + plain(outcome);
   const restarts = rounds.filter((round) => round.reason && round !== rounds.at(-1)).length;
   const facts = ["after " + duration((status.now_unix_ms - status.began_unix_ms) / 1000), count(status.round, "round"), count(restarts, "restart")];
-  if (status.step >= 0) facts.push("step " + whole(status.step) + (status.steps > 0 ? " of " + whole(status.steps) : ""));
+  if (step >= 0) facts.push("step " + whole(step) + (steps > 0 ? " of " + whole(steps) : ""));
   if (status.has_loss) facts.push("loss " + amount(status.loss));
   const parts = [make("h2", "", word), make("div", "", facts.join(", "))];
-  if (!verdict?.cause) return status.why ? [...parts, make("div", "", status.why)] : parts;
+  if (!verdict?.cause) return why ? [...parts, make("div", "", why)] : parts;
   parts.push(...causeParts(verdict.cause));
   for (const remark of [verdict.history, verdict.no_restart]) if (remark) parts.push(make("div", "", remark));
   for (const cause of verdict.also || []) parts.push(make("div", "soft", "Also:"), ...causeParts(cause));
@@ -65,23 +66,23 @@ function showTimeline(status) {
 // The hang that is shown, and when it began: the time without progress is measured anew each time.
 let hang = { sentence: "", began: 0 };
 function hangOf(status) {
-  if (hang.sentence !== status.hang.sentence) {
+  const { sentence } = status.hang;
+  if (hang.sentence !== sentence) {
     const still = status.ranks.filter((rank) => ["missing", "waiting"].includes(rank.state)).map((rank) => rank.still_ms);
-    hang = { sentence: status.hang.sentence, began: status.now_unix_ms - Math.max(0, ...still) };
+    hang = { sentence, began: status.now_unix_ms - Math.max(0, ...still) };
   }
-  return [hang.began, "missing", "the job hangs: " + hang.sentence];
+  return [hang.began, "missing", "the job hangs: " + sentence];
 }
 // All events as [time, kind, sentence], the last one first. The kind is a state, and has its color.
 function eventsOf(status) {
   const now = status.now_unix_ms, events = [[status.began_unix_ms, "", "the job begins"]];
-  for (const round of status.rounds) {
-    const name = "round " + round.round, lasted = duration((round.ended_unix_ms - round.began_unix_ms) / 1000);
-    const size = count(round.world_size, "rank") + " on " + count(round.nodes, "node");
-    events.push([round.began_unix_ms, "running", name + " begins, " + size]);
-    if (!round.ended_unix_ms) continue;
-    const why = round.reason ? " is stopped after " + lasted + ": " + round.reason : " ends after " + lasted;
-    const stay = round.in_place ? "; the other workers stay" : "";
-    events.push([round.ended_unix_ms, !round.reason ? "finished" : round.in_place ? "waiting" : "failed", name + why + stay]);
+  for (const { round, began_unix_ms: began, ended_unix_ms: end, world_size, nodes, reason, in_place } of status.rounds) {
+    const name = "round " + round, lasted = duration((end - began) / 1000);
+    events.push([began, "running", name + " begins, " + count(world_size, "rank") + " on " + count(nodes, "node")]);
+    if (!end) continue;
+    const why = reason ? " is stopped after " + lasted + ": " + reason : " ends after " + lasted;
+    const stay = in_place ? "; the other workers stay" : "";
+    events.push([end, !reason ? "finished" : in_place ? "waiting" : "failed", name + why + stay]);
   }
   for (const node of status.nodes)
     if (node.state === "lost") events.push([now - node.silent_ms, "lost", "node " + node.host + " is lost: " + node.reason]);

@@ -115,6 +115,14 @@ TEST_CASE_METHOD(EventFixture, "restarts, hangs and the end of the job are logge
   CHECK(seen["stacks"][0]["ranks"] == json{1});
   CHECK(seen["stacks"][0]["frames"][0]["line"] == 7);
   CHECK(order(HangOver{3, 9})["lasted_ms"] == 9);
+  const json debugging = order(RanksDebugged{3, {{5, true, "t.py:12", "breakpoint()"}}});
+  CHECK(debugging["kind"] == "debugging");
+  CHECK(debugging["round"] == 3);
+  CHECK(debugging["ranks"] ==
+        json::array({{{"rank", 5}, {"waits", true}, {"at", "t.py:12"}, {"why", "breakpoint()"}}}));
+  const json alone = order(RanksDebugged{3, {}});
+  CHECK(alone["kind"] == "debugging_over");
+  CHECK_FALSE(alone.contains("ranks"));
   const json verdict = order(VerdictFound{{.cause = {.ranks = "1", .sentence = "rank 1 failed"}}});
   CHECK(verdict["kind"] == "verdict");
   CHECK(verdict["ranks"] == "1");

@@ -179,6 +179,27 @@ TEST_CASE_METHOD(NewsFixture, "the end shows where the time went, if there were 
   CHECK(hears(JobTimes{{}, goodput}) == NewsLines{{Level::kInfo, "10.0 s in all"}});
 }
 
+TEST_CASE_METHOD(NewsFixture, "the user learns which ranks are debugged, and when none is") {
+  const DebuggedRank waiting{3, true, "train.py:31", "breakpoint()"};
+  CHECK(hears(RanksDebugged{1, {}}).empty());
+  CHECK(hears(RanksDebugged{1, {waiting}}) ==
+        NewsLines{{Level::kWarning,
+                   "rank 3 waits at train.py:31 for a debugger (breakpoint()): ddprun debug 3"}});
+  CHECK(hears(RanksDebugged{1, {{.rank = 0}, waiting}}) ==
+        NewsLines{{Level::kWarning,
+                   "rank 0 is being debugged: no rank is called hung or slow meanwhile"}});
+  CHECK(hears(RanksDebugged{1, {{.rank = 0}}}).empty());
+  CHECK(hears(RanksDebugged{1, {}}) ==
+        NewsLines{{Level::kWarning, "no rank is debugged any more: hangs are looked for again"}});
+  CHECK(hears(RanksDebugged{1, {}}).empty());
+}
+
+TEST_CASE_METHOD(NewsFixture, "ranks of another round are debugged for the first time") {
+  hears(RanksDebugged{1, {{.rank = 0}}});
+  CHECK(hears(RanksDebugged{2, {{.rank = 0}}}).size() == 1);
+  CHECK(hears(RanksDebugged{3, {}}).empty());
+}
+
 TEST_CASE_METHOD(NewsFixture, "a change of members that loses nothing is not called a restart") {
   Goodput goodput{.wall_s = 10, .restarts_s = 1.3, .startup_s = 2, .changes = 1};
   CHECK(hears(JobTimes{{}, goodput}) ==

@@ -88,6 +88,16 @@ TEST_CASE("a status names the rank for which the others wait, and shows it first
   CHECK(place(text, "12 %") < place(text, "270   10"));
 }
 
+TEST_CASE("a status says which ranks are debugged, or wait for that") {
+  JobStatus status = training();
+  status.summary.debugged = {{0, true, "train.py:31", "breakpoint()"}, {.rank = 1}};
+  const std::string text = status_text(status, {});
+  const auto waiting = place(
+      text, "\n\n  rank 0 waits at train.py:31 for a debugger (breakpoint()): ddprun debug 0\n");
+  CHECK(waiting < place(text, "\n  rank 1 is being debugged"));
+  CHECK(waiting < place(text, "NODE"));
+}
+
 TEST_CASE("a job that is over says how it ended") {
   JobStatus status = training();
   status.state = JobStatus::State::kEnded;

@@ -38,6 +38,13 @@ TEST_CASE("a job that hangs is distinguished from one that does not") {
   CHECK_THAT(metrics_text({job}), contains("\nddprun_hanging{job_id=\"r\\\"1\"} 1\n"));
 }
 
+TEST_CASE("a job tells how many of its ranks are debugged") {
+  JobStatus job = training();
+  CHECK_THAT(metrics_text({job}), contains("\nddprun_ranks_debugged{job_id=\"r\\\"1\"} 0\n"));
+  job.summary.debugged = {{.rank = 0}, {.rank = 1}};
+  CHECK_THAT(metrics_text({job}), contains("\nddprun_ranks_debugged{job_id=\"r\\\"1\"} 2\n"));
+}
+
 TEST_CASE("how late a rank is has a sample as far as it is known") {
   JobStatus job = training();
   CHECK(metrics_text({job}).find("ddprun_rank_late_ratio{") == std::string::npos);
