@@ -33,7 +33,9 @@ class DebuggedFixture : public RoundFixture {
   void stands_still(std::chrono::milliseconds time) {
     for (auto left = time; left > 0ms; left -= 500ms) {
       passes_beating(500ms, {"a", "b"});
-      if (const auto asked = order<Inspect>("a"))
+      const auto asked = order<Inspect>("a");
+      was_asked_ = was_asked_ || asked.has_value();
+      if (asked)
         for (const NodeId node : {"a", "b"})
           says(node, Inspected{asked->inspection, {.ranks = node == "a" ? "0" : "2"}, true});
     }
@@ -41,6 +43,7 @@ class DebuggedFixture : public RoundFixture {
   Ranks shown() const { return machine_->status(now_, 0).summary.debugged; }
 
   int round_ = 0;
+  bool was_asked_ = false;  // node a, to look at its workers
 };
 
 TEST_CASE_METHOD(DebuggedFixture, "every node learns which ranks are debugged, when that changes") {
@@ -69,6 +72,7 @@ TEST_CASE_METHOD(DebuggedFixture, "a node speaks for its own ranks, and for the 
 TEST_CASE_METHOD(DebuggedFixture, "nobody is called hung while a rank waits for a debugger") {
   debugs("a", {kWaiting});
   stands_still(60s);
+  CHECK_FALSE(was_asked_);
   CHECK_FALSE(order<HangFound>("a"));
   debugs("a", {});
   tells_progress(60'000);
