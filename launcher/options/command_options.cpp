@@ -12,9 +12,9 @@ namespace ddprun {
 
 namespace {
 
-/// "-o, --output FILE", "--port PORT=29400"; of a positional its name.
+/// "-o, --output FILE", "--port PORT=29400"; of an argument its name, as it is shown.
 std::string word_of(const CLI::Option& option) {
-  if (option.get_positional()) return option.get_name();
+  if (option.get_positional()) return option.get_type_name();
   std::string word = option.get_name(false, true);
   if (const std::size_t comma = word.find(','); comma != std::string::npos)
     word.insert(comma + 1, " ");
@@ -31,7 +31,7 @@ std::string usage_of(const CLI::App& app) {
   usage += " [OPTIONS]";
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_positional()) continue;
-    const std::string name = option->get_name();
+    const std::string name = option->get_type_name();
     usage += option->get_required() ? " " + name : " [" + name + "]";
     if (option->get_expected_max() > 2) usage += "...";
   }
@@ -83,6 +83,14 @@ void add_shown(CLI::App& app, std::string_view names, Value& to, std::string_vie
   add_value(app, names, to, help, rules).type_name(std::string{value})->capture_default_str();
 }
 
+/// CLI11 takes one word as an argument's name; "[JOB] RANK" is how this one is shown.
+template <typename Value>
+void add_argument(CLI::App& app, std::string_view shown, Value& to, std::string_view help,
+                  const ValueRules& rules) {
+  const std::string_view name = shown.substr(shown.rfind(' ') + 1);  // npos + 1 is 0
+  add_value(app, name, to, help, rules).type_name(std::string{shown});
+}
+
 }  // namespace
 
 CommandOptions::CommandOptions(std::string about, std::string name)
@@ -122,12 +130,12 @@ void CommandOptions::option(std::string_view names, double& to, std::string_view
 
 void CommandOptions::argument(std::string_view name, std::string& to, std::string_view help,
                               const ValueRules& rules) {
-  add_value(*app_, name, to, help, rules);
+  add_argument(*app_, name, to, help, rules);
 }
 
 void CommandOptions::argument(std::string_view name, std::vector<std::string>& to,
                               std::string_view help, const ValueRules& rules) {
-  add_value(*app_, name, to, help, rules);
+  add_argument(*app_, name, to, help, rules);
 }
 
 CommandOptions CommandOptions::subcommand(std::string_view name, std::string_view help) {

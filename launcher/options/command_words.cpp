@@ -124,7 +124,7 @@ class WordReader {
   std::string listed_arguments() const {
     std::string out;
     for (const CLI::Option* each : app_->get_options())
-      if (each->get_positional()) out += (out.empty() ? "" : " ") + each->get_name();
+      if (each->get_positional()) out += (out.empty() ? "" : " ") + each->get_type_name();
     return out;
   }
 

@@ -19,7 +19,7 @@ TEST_CASE(
   };
   asio::io_context io;
   LaunchSpec spec;
-  spec.introspection = GENERATE(true, false);
+  spec.introspection.on = GENERATE(true, false);
   const RunEvents events;
   OwnCoordinator coordinator{io, spec, events, {}};
   PublishedJob job{io.get_executor(), spec, environment, coordinator};
@@ -27,9 +27,9 @@ TEST_CASE(
   NodeFacts node;
   REQUIRE(job.prepare(node).has_value());
   REQUIRE(services.prepare(node).has_value());
-  CHECK(node.paths.watch_folder.empty() != spec.introspection);
-  CHECK(node.endpoints.control.empty() != spec.introspection);
-  CHECK(node.endpoints.trainer_url.empty() != spec.introspection);
+  CHECK(node.paths.watch_folder.empty() != spec.introspection.on);
+  CHECK(node.endpoints.control.empty() != spec.introspection.on);
+  CHECK(node.endpoints.trainer_url.empty() != spec.introspection.on);
   CHECK(node.endpoints.timer_pipe.empty());
   services.stop();
   job.stop();
