@@ -102,16 +102,18 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
                  introspection_.look_again();
                  step(worker);
                }},
-      introspection_{executor,
-                     std::move(services_.folder),
-                     look_intervals(spec_.terms.hang_timeout),
-                     {[this](int local_rank) { return workers_.process(local_rank); },
-                      [this](int local_rank, WorkerLook& look) {
-                        workers_.add_reported(local_rank, look);
-                        services_.trainings.add_reported(local_rank, look);
-                      },
-                      [this](const RankProgress& p) { step(WorkerProgressed{p}); },
-                      [this](Arrivals a) { step(WorkerArrived{std::move(a)}); }}},
+      introspection_{
+          executor,
+          std::move(services_.folder),
+          look_intervals(spec_.terms.hang_timeout),
+          {[this](int local_rank) { return workers_.process(local_rank); },
+           [this](int local_rank, WorkerLook& look) {
+             workers_.add_reported(local_rank, look);
+             services_.trainings.add_reported(local_rank, look);
+           },
+           [this](const RankProgress& p) { step(WorkerProgressed{p}); },
+           [this](Arrivals a) { step(WorkerArrived{std::move(a)}); },
+           [this](std::vector<DebuggedRank> ranks) { step(DebuggersChanged{std::move(ranks)}); }}},
       signals_{executor, spec_},
       alarm_{executor, TimePoint::max()},
       leads_{run_.coordinator_here} {
@@ -206,7 +208,7 @@ void Agent::perform(const AgentAction& action) {
       [&](const InspectWorkers& a) {
         start_coroutine(executor_, inspect(a.question), report_failure("looking at the workers"));
       },
-      [](const ExtendTimeouts&) {},
+      [&](const ExtendTimeouts& a) { introspection_.set_group_timeouts(a.extended); },
       [&](const CheckSelf& a) {
         co_spawn(executor_, check_node(a),
                  asio::bind_cancellation_slot(check_ends_.slot(),

@@ -79,6 +79,12 @@ class Agent {
   asio::awaitable<Result<JobDump>> dump(std::chrono::milliseconds timeout) {
     return queries_.dump(timeout);
   }
+  /// As those of Introspection.
+  Result<Introspection::Debugged> begin_debugging(int rank, const OpenDebugger& order) {
+    return introspection_.begin_debugging(rank, order);
+  }
+  void interrupt_debugged(int rank) { introspection_.interrupt_debugged(rank); }
+  void end_debugging(int rank) { introspection_.end_debugging(rank); }
   /// Stops this node's part in the job as if ddprun had got that signal.
   void stop(int signal);
   /// As those of WorkerSet.

@@ -160,6 +160,8 @@ asio::awaitable<HttpReply> ControlServer::answer(HttpRequest request) {
     co_return reply;
   }
   if (request.path == "/stop" && post) co_return stop();
+  if (request.path == "/debug" && post) co_return debug(request);
+  if (request.path == "/interrupt" && post) co_return interrupt(request);
   if (request.path == "/dump" && post) {
     const std::string name = request.parameter("name");
     HttpReply reply = co_await dump(request.parameter("json") == "1", name);
@@ -189,6 +191,33 @@ HttpReply ControlServer::stop() {
   log::warn("`ddprun stop` has come: stopping the workers of this node");
   agent_.stop(SIGINT);
   return sentence(200, "stopping");
+}
+
+/// The debugger is over when its user's command is, however that ends.
+HttpReply ControlServer::debug(const HttpRequest& request) {
+  const auto rank = parse_number<int>(request.parameter("rank"));
+  const OpenDebugger order{request.parameter("socket"),
+                           parse_number<int>(request.parameter("port")).value_or(0)};
+  if (!rank || order.socket.empty()) return sentence(400, "expected /debug?rank=N&socket=PATH");
+  const auto begun = agent_.begin_debugging(*rank, order);
+  if (!begun) return sentence(503, begun.error().message);
+  return {.answer = {.type = "application/json",
+                     .body = fmt::format("{{\"pid\":{},\"has_python\":{}}}\n", begun->pid,
+                                         begun->has_python)},
+          .more = [this, rank = *rank](HttpStream& stream) { return end_debugging(rank, stream); }};
+}
+
+asio::awaitable<void> ControlServer::end_debugging(int rank, HttpStream& stream) {
+  const std::weak_ptr<bool> server = is_there_;
+  for (bool stays = true; stays;) stays = co_await stream.pause(1h);
+  if (!server.expired()) agent_.end_debugging(rank);
+}
+
+HttpReply ControlServer::interrupt(const HttpRequest& request) {
+  const auto rank = parse_number<int>(request.parameter("rank"));
+  if (!rank) return sentence(400, "expected /interrupt?rank=N");
+  agent_.interrupt_debugged(*rank);
+  return sentence(200, "interrupted");
 }
 
 asio::awaitable<HttpReply> answer_log(Agent& agent, HttpRequest request) {

@@ -7,10 +7,16 @@
 //   POST /stop                 as Ctrl-C would
 //   POST /dump                 what all workers do at this moment, as text, under the name of
 //                              name=NAME if there is one; with json=1 as JSON
+//   POST /debug?rank=R&socket=S   a debugger of a worker of this node, as long as the connection
+//                              lasts. The worker connects to the Unix socket S; with port=P it lets
+//                              an editor in there. The answer begins with a line of JSON: {pid,
+//                              has_python}
+//   POST /interrupt?rank=R     that worker, which runs on in its debugger, stops again
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <memory>
 
 #include "agent/agent.hpp"
 #include "base/asio.hpp"
@@ -35,11 +41,16 @@ class ControlServer {
   asio::awaitable<HttpReply> tell_status();
   asio::awaitable<HttpReply> dump(bool as_json, std::string name);
   HttpReply stop();
+  HttpReply debug(const HttpRequest& request);
+  /// Waits until the user of the debugger has gone.
+  asio::awaitable<void> end_debugging(int rank, HttpStream& stream);
+  HttpReply interrupt(const HttpRequest& request);
 
   JobFolder::Acceptor acceptor_;
   const JobFacts facts_;
   Agent& agent_;
   HttpServer server_;
+  std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);
 };
 
 /// Answers /log for the workers of `agent`. It runs in the agent's event loop, and that goes on

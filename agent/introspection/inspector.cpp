@@ -34,6 +34,7 @@ constexpr milliseconds kToolPatienceMax{1'500};
 constexpr milliseconds kTimeToTell{50};
 constexpr std::size_t kDataLoadersMax = 4;
 constexpr std::size_t kStacksBytesMax = 256 * 1024;
+constexpr std::size_t kWaitBytesMax = 4 * 1024;
 constexpr std::size_t kAnswerKeptMax = 64 * 1024;
 
 std::size_t size_of(const std::filesystem::path& file) {
@@ -181,6 +182,38 @@ asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool ma
   if (finding.frames.empty() && !finding.pending && tool)
     finding.native_stack = co_await native_stack(process, *tool, time_for_tool(ends));
   co_return finding;
+}
+
+std::optional<pid_t> Inspector::debugged_process() {
+  if (!find_files() || !handles_signal(files_.pid, kSafeStackSignal)) return std::nullopt;
+  return files_.pid;
+}
+
+/// A thread of torch's server carries out what it can while the main thread is in native code. What
+/// it leaves, the main thread does.
+asio::awaitable<void> Inspector::give(DebugOrder order) {
+  const auto process = debugged_process();
+  if (!process) co_return;
+  const WatchFolder::Opened files = files_;
+  const std::string file = name_ + "." + std::to_string(*process) + "." + kind_of(order);
+  if (!folder_.write(file, text_of(order))) co_return;
+  if (!files.socket.empty()) {
+    const auto obeyed = co_await ask_worker(files.socket, "ddprun_orders", kFindPatience);
+    std::error_code gone;
+    if (obeyed && !std::filesystem::exists(folder_.path() / file, gone)) co_return;
+  }
+  kill(*process, kSafeStackSignal);
+}
+
+std::optional<DebuggedRank> Inspector::wait_for_debugger() const {
+  std::ifstream in{folder_.path() / (name_ + ".waits")};
+  if (!in) return std::nullopt;
+  std::string text(kWaitBytesMax, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  auto wait = read_wait(text);
+  if (wait) wait->rank = rank_;
+  return wait;
 }
 
 asio::awaitable<Frames> Inspector::stacks_by_server(WorkerFinding& finding) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/introspection/debug_orders.hpp"
 #include "agent/introspection/flight_recorder.hpp"
 #include "agent/introspection/strain_watch.hpp"
 #include "agent/introspection/watch_folder.hpp"
@@ -32,6 +33,14 @@ class Inspector {
   /// A deep look: how far its process groups are, whether it waits in the store, and what its
   /// processes from `pid` on have used of the CPU.
   asio::awaitable<WorkerLook> look(pid_t pid);
+
+  /// The process in which a debugger can be opened: that of Python. nullopt: there is none, or not
+  /// yet.
+  std::optional<pid_t> debugged_process();
+  /// Gives that process an order. A worker in native code carries it out when it comes back.
+  asio::awaitable<void> give(DebugOrder order);
+  /// What the worker waits for a debugger with; nullopt: it does not.
+  std::optional<DebuggedRank> wait_for_debugger() const;
 
   /// Finds out where it is and what it waits for. `may_disturb`: it is stopped afterwards, so that
   /// a signal may interrupt its native code. `idle`: see RankProgress. Whatever it finds later than

@@ -48,8 +48,10 @@ struct Introspection::Watched {
   WorkerWatch changes;
   asio::steady_timer timer;
   bool idle = false;
-  bool gone = false;              // the round is over
-  std::int64_t told_second = -1;  // its arrivals were reported then
+  bool debugged = false;
+  std::optional<DebuggedRank> waits;  // for a debugger
+  bool gone = false;                  // the round is over
+  std::int64_t told_second = -1;      // its arrivals were reported then
 };
 
 Introspection::Introspection(const asio::any_io_executor& executor,
@@ -106,6 +108,7 @@ void Introspection::end_round() {
     worker->timer.cancel();
   }
   workers_.clear();
+  told_debugged_.clear();
   if (folder_) folder_->clear();
 }
 
@@ -119,6 +122,8 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
     const WatchedProcess process = sources_.process(worker->local_rank);
     if (process.ending != Ending::kNone) co_return tell(worker->changes.end(Clock::now()));
     if (process.pid == 0) continue;
+    if (worker->inspector) worker->waits = worker->inspector->wait_for_debugger();
+    tell_debuggers();
     WorkerLook look;
     const TimePoint began = Clock::now();
     const bool deep = worker->inspector && began >= next.due;
@@ -160,6 +165,70 @@ void Introspection::tell_arrivals(Watched& worker, std::int64_t second, WorkerLo
   for (GroupArrivals& group : look.arrivals) group.at_us += shift_us;
   sources_.arrived(
       {.rank = rank, .look = second, .groups = std::move(look.arrivals), .strain = look.strain});
+}
+
+std::shared_ptr<Introspection::Watched> Introspection::watched_with(int rank) const {
+  const auto found =
+      std::ranges::find(workers_, rank, [](const auto& worker) { return worker->finding.rank; });
+  return found == workers_.end() ? nullptr : *found;
+}
+
+Result<Introspection::Debugged> Introspection::begin_debugging(int rank,
+                                                               const OpenDebugger& order) {
+  const auto worker = rank < 0 ? nullptr : watched_with(rank);
+  const WatchedProcess process =
+      worker ? sources_.process(worker->local_rank) : WatchedProcess{0, Ending::kNone};
+  if (process.pid == 0 || process.ending != Ending::kNone)
+    return Error{Error::Kind::kNotFound,
+                 "no worker of this node runs with rank " + std::to_string(rank)};
+  if (worker->debugged)
+    return Error{Error::Kind::kUnavailable,
+                 "rank " + std::to_string(rank) + " is being debugged already"};
+  worker->debugged = true;
+  tell_debuggers();
+  const auto python = worker->inspector ? worker->inspector->debugged_process() : std::nullopt;
+  if (python) give(worker, order);
+  return Debugged{python.value_or(process.pid), python.has_value()};
+}
+
+void Introspection::interrupt_debugged(int rank) {
+  const auto worker = watched_with(rank);
+  if (worker && worker->debugged) give(worker, InterruptDebugged{});
+}
+
+void Introspection::end_debugging(int rank) {
+  const auto worker = watched_with(rank);
+  if (!worker || !worker->debugged) return;
+  worker->debugged = false;
+  give(worker, LeaveDebugger{});
+  tell_debuggers();
+}
+
+void Introspection::set_group_timeouts(bool extended) {
+  for (const auto& worker : workers_) give(worker, GroupTimeouts{extended});
+}
+
+void Introspection::give(const std::shared_ptr<Watched>& worker, const DebugOrder& order) {
+  if (!worker->inspector) return;
+  const auto obey = [](std::shared_ptr<Watched> watched, DebugOrder what) -> asio::awaitable<void> {
+    co_await watched->inspector->give(std::move(what));
+  };
+  start_coroutine(executor_, obey(worker, order), report_failure("an order to a worker"));
+}
+
+/// A worker that waits is not told as such while somebody debugs it.
+void Introspection::tell_debuggers() {
+  std::vector<DebuggedRank> debugged;
+  for (const auto& worker : workers_) {
+    if (worker->finding.rank < 0) continue;
+    if (worker->debugged)
+      debugged.push_back({.rank = worker->finding.rank});
+    else if (worker->waits)
+      debugged.push_back(*worker->waits);
+  }
+  if (debugged == told_debugged_) return;
+  told_debugged_ = debugged;
+  sources_.debuggers_changed(std::move(debugged));
 }
 
 /// One look at all workers of the node.

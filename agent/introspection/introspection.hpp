@@ -16,10 +16,12 @@
 #include <string>
 #include <vector>
 
+#include "agent/introspection/debug_orders.hpp"
 #include "agent/introspection/inspector.hpp"
 #include "agent/introspection/watch_folder.hpp"
 #include "agent/introspection/worker_watch.hpp"
 #include "base/asio.hpp"
+#include "base/result.hpp"
 
 namespace ddprun {
 
@@ -38,6 +40,8 @@ class Introspection {
     std::function<void(const RankProgress& progress)> changed;
     /// The worker has entered collectives. Their times are those of Clock.
     std::function<void(Arrivals arrivals)> arrived;
+    /// Other workers than before are debugged, or wait for a debugger: all of them.
+    std::function<void(std::vector<DebuggedRank> ranks)> debuggers_changed;
   };
 
   /// `folder` is where workers open what lets one look into them; nullopt: they are only watched by
@@ -67,12 +71,30 @@ class Introspection {
   asio::awaitable<std::vector<StackGroup>> inspect(std::vector<int> first, bool may_disturb,
                                                    std::chrono::milliseconds patience);
 
+  struct Debugged {
+    pid_t pid = 0;
+    bool has_python = false;  // the debugger is opened by order, and connects to its user's command
+  };
+  /// Somebody looks into the worker of that rank with a debugger, until end_debugging(). Errors:
+  /// kNotFound: no worker of this node has that rank, or it does not run; kUnavailable: somebody
+  /// does already.
+  Result<Debugged> begin_debugging(int rank, const OpenDebugger& order);
+  /// Stops it again, where it runs on in its debugger.
+  void interrupt_debugged(int rank);
+  void end_debugging(int rank);
+  /// How long torch's process groups of all workers wait: as long as a debugger may take, or as
+  /// before.
+  void set_group_timeouts(bool extended);
+
  private:
   struct Looking;
   struct Watched;
   std::shared_ptr<Watched> begin_to_watch(int local_rank, std::string name, WorkerWatch changes);
   asio::awaitable<void> watch(std::shared_ptr<Watched> worker);
   void tell(const RankProgress& progress) const;
+  std::shared_ptr<Watched> watched_with(int rank) const;
+  void give(const std::shared_ptr<Watched>& worker, const DebugOrder& order);
+  void tell_debuggers();
   void tell_arrivals(Watched& worker, std::int64_t second, WorkerLook look) const;
   struct Round;
   asio::awaitable<void> find_out(std::shared_ptr<Round> round);
@@ -85,6 +107,7 @@ class Introspection {
   StrainWatch strains_;
   Sources sources_;
   std::vector<std::shared_ptr<Watched>> workers_;
+  std::vector<DebuggedRank> told_debugged_;
 };
 
 }  // namespace ddprun

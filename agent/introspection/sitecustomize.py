@@ -10,9 +10,10 @@ def begin(chained):
     leave_path(folder)
     if place:
         try:
-            files = "%s.%d" % (place, os.getpid())
-            listen_to_signals(files + ".stacks")
-            watch_for_torch(files + ".sock")
+            worker = Worker(place)
+            listen_to_signals(worker)
+            wait_for_debuggers(worker)
+            watch_for_torch(worker)
         except Exception:  # whatever is wrong with it, the worker runs
             pass
     if chained:
@@ -43,17 +44,55 @@ def run_users_own(folder):
     spec.loader.exec_module(module)
 
 
-def listen_to_signals(path):
+class Worker:
+    """This process."""
+
+    def __init__(self, place):
+        self.pid = os.getpid()
+        self.place = place
+        self.files = "%s.%d" % (place, self.pid)  # the beginning of their names
+        self.loaded = None
+        self.loads = False
+
+    def debugger(self):
+        """The one of debug_orders.py, which is loaded when it is needed first."""
+        if self.loaded is None:
+            import _signal
+            self.loads = True  # a signal that comes meanwhile finds its order carried out by this call
+            names = {"__name__": "ddprun_debugger", "SIGNAL": _signal.SIGRTMIN + 14}
+            for source in ("rank_debugger.py", "debug_orders.py"):
+                path = os.path.join(os.path.dirname(self.place), source)
+                with open(path) as file:
+                    exec(compile(file.read(), path, "exec"), names)
+            self.loaded = names["Debugger"](self.place, self.files)
+            self.loads = False
+        return self.loaded
+
+    def is_this(self):
+        """And not one that was forked from it."""
+        return os.getpid() == self.pid
+
+    def has_orders(self):
+        return self.is_this() and not self.loads and (
+            self.loaded and self.loaded.pending
+            or any(os.path.exists(self.files + kind) for kind in (".timeouts", ".debug", ".interrupt", ".leave")))
+
+
+def listen_to_signals(worker):
     """A signal that is answered between two instructions of Python, and one that is answered anywhere."""
     import _signal  # the module signal takes two milliseconds
+    import atexit
     import faulthandler
     safe, anywhere = _signal.SIGRTMIN + 14, _signal.SIGRTMIN + 13
     if any(_signal.getsignal(number) != _signal.SIG_DFL for number in (safe, anywhere)):
         return
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    file = os.open(worker.files + ".stacks", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def tell_stacks(number, frame):
-        faulthandler.dump_traceback(file, all_threads=True)
+        if worker.has_orders():
+            worker.debugger().obey(frame)
+        else:
+            faulthandler.dump_traceback(file, all_threads=True)
 
     _signal.signal(safe, tell_stacks)
     _signal.siginterrupt(safe, False)
@@ -61,20 +100,52 @@ def listen_to_signals(path):
     # the signal stands still when that is in native code.
     faulthandler.register(anywhere, file, all_threads=False)
 
+    def end():
+        """Python gives up its handlers at the end, and a signal without one would kill the worker then."""
+        faulthandler.unregister(anywhere)
+        for number in (safe, anywhere):
+            _signal.signal(number, _signal.SIG_IGN)
 
-def watch_for_torch(path):
+    atexit.register(end)
+
+
+def wait_for_debuggers(worker):
+    """Where the program would stop for a debugger, one can come over ddprun: a worker has no keyboard."""
+    on_error = os.environ.pop("DDPRUN_DEBUG_ON_ERROR", None)
+    if on_error:
+        end_with_error = sys.excepthook
+
+        def wait_with_error(kind, error, traceback):
+            end_with_error(kind, error, traceback)
+            if worker.is_this() and issubclass(kind, Exception):
+                worker.debugger().wait_with_error(error, float(on_error))
+
+        sys.excepthook = wait_with_error
+    if "PYTHONBREAKPOINT" in os.environ or os.isatty(0):
+        return
+    stop_by_itself = sys.breakpointhook
+
+    def stop(*arguments, **named):
+        if not worker.is_this():
+            return stop_by_itself(*arguments, **named)
+        worker.debugger().wait_at_breakpoint(sys._getframe(1), float(on_error or 600))
+
+    sys.breakpointhook = stop
+
+
+def watch_for_torch(worker):
     if TorchFinder.NAME in sys.modules:
-        open_server(path)
+        open_server(worker)
     else:
-        sys.meta_path.insert(0, TorchFinder(path))
+        sys.meta_path.insert(0, TorchFinder(worker))
 
 
 class TorchFinder:
     """Waits among the finders of imports until torch.distributed is imported."""
     NAME = "torch.distributed.distributed_c10d"
 
-    def __init__(self, path):
-        self.path = path
+    def __init__(self, worker):
+        self.worker = worker
 
     def find_spec(self, name, path=None, target=None):
         if name != self.NAME:
@@ -92,7 +163,7 @@ class TorchFinder:
 
         def execute_and_open(module):
             execute(module)
-            open_server(self.path)
+            open_server(self.worker)
 
         loader.exec_module = execute_and_open
 
@@ -110,8 +181,9 @@ def answers(path):
         return False
 
 
-def open_server(path):
+def open_server(worker):
     """Opens torch's worker server. Its threads take no signals, and it says nothing on stderr."""
+    path = worker.files + ".sock"
     try:
         import atexit
         import ctypes
@@ -135,6 +207,7 @@ def open_server(path):
             server = quietly(lambda: _WorkerServer(path))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        answer_orders(worker)
         # Its destructor would join threads, also in a forked process, which does not have them.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
 
@@ -160,6 +233,20 @@ def open_server(path):
         atexit.register(close)
     except Exception:  # usually a torch that is too old for it
         pass
+
+
+def answer_orders(worker):
+    """torch 2.10 and newer can be asked in a thread of the server's."""
+    try:
+        from torch._C._distributed_c10d import _register_handler
+    except ImportError:
+        return
+
+    def obey(request, response):
+        response.set_status(200)
+        worker.debugger().obey_beside()
+
+    _register_handler("ddprun_orders", obey)
 
 
 begin(chained=__name__ == "sitecustomize")

@@ -13,7 +13,13 @@ namespace ddprun {
 
 namespace {
 
-constexpr char kHook[] = "sitecustomize.py";
+struct Source {
+  const char* file;
+  std::string_view text;
+};
+constexpr Source kSources[] = {{"sitecustomize.py", kHookSource},
+                               {"rank_debugger.py", kRankDebuggerSource},
+                               {"debug_orders.py", kDebugOrdersSource}};
 constexpr std::size_t kSocketPathMax = 107;  // unix(7), sun_path
 constexpr std::size_t kNameReserve = 40;     // "/ROUND.LOCAL_RANK.PID.sock.asked"
 
@@ -38,11 +44,21 @@ Result<WatchFolder> WatchFolder::make(const std::string& temporary_directory) {
     return Error{Error::Kind::kUnavailable,
                  "cannot make a directory like " + path + ": " + std::strerror(errno)};
   WatchFolder folder{path};
-  std::ofstream hook{folder.path_ / kHook};
-  hook << kHookSource;
-  hook.close();
-  if (hook) return folder;
-  return Error{Error::Kind::kUnavailable, "cannot write " + (folder.path_ / kHook).string()};
+  for (const Source& source : kSources)
+    if (!folder.write(source.file, std::string{source.text}))
+      return Error{Error::Kind::kUnavailable,
+                   "cannot write " + (folder.path_ / source.file).string()};
+  return folder;
+}
+
+bool WatchFolder::write(const std::string& file, const std::string& text) const {
+  const std::filesystem::path fresh = path_ / (file + ".new");
+  std::ofstream out{fresh};
+  out << text;
+  out.close();
+  std::error_code failed;
+  if (out) std::filesystem::rename(fresh, path_ / file, failed);
+  return out && !failed;
 }
 
 WatchFolder::WatchFolder(WatchFolder&& other) noexcept : path_{std::exchange(other.path_, {})} {}
@@ -79,9 +95,7 @@ std::optional<WatchFolder::Opened> WatchFolder::opened_by(const std::string& nam
 void WatchFolder::clear() const {
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator{path_, gone}) {
-    const auto ending = entry.path().extension();
-    if (ending == ".sock" || ending == ".stacks" || ending == ".asked")
-      std::filesystem::remove(entry.path(), gone);
+    if (entry.path().extension() != ".py") std::filesystem::remove(entry.path(), gone);
   }
 }
 

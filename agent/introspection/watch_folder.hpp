@@ -6,6 +6,8 @@
 // DDPRUN_INTROSPECTION, removes both from the worker's environment and runs the user's own
 // sitecustomize. Where torch.distributed is imported it opens torch's worker server at
 // NAME.PID.sock; what faulthandler writes when it is asked by a signal goes to NAME.PID.stacks.
+// Orders for debuggers lie in files beside them, and a worker that waits for one says so in
+// NAME.waits: see debug_orders.hpp.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +21,8 @@
 
 namespace ddprun {
 
-/// Asks a Python worker for the stacks of all threads. Python answers between two of its
+/// Asks a Python worker to carry out its orders, or where there are none, for the stacks of all
+/// threads. Python answers between two of its
 /// instructions, so not while the main thread is in native code. Nothing else is known to use these
 /// numbers.
 inline const int kSafeStackSignal = SIGRTMIN + 14;
@@ -27,6 +30,10 @@ inline const int kSafeStackSignal = SIGRTMIN + 14;
 /// Asks a Python worker for its main thread's stack. It answers at once, and only a thread in
 /// native code may be asked: CPython 3.11 crashes where a thread that calls a function is.
 inline const int kNativeStackSignal = SIGRTMIN + 13;
+
+/// Tells a Python worker how many seconds it may wait for a debugger when it would end by an
+/// exception.
+inline constexpr char kDebugOnErrorVariable[] = "DDPRUN_DEBUG_ON_ERROR";
 
 class WatchFolder {
  public:
@@ -49,6 +56,9 @@ class WatchFolder {
   /// Returns what the worker of that name has opened: its process that has opened a server last;
   /// without a server, the last one that has started.
   std::optional<Opened> opened_by(const std::string& name) const;
+
+  /// Writes a file for a worker, who sees all of it or nothing. Returns whether it could.
+  bool write(const std::string& file, const std::string& text) const;
 
   /// Forgets the files of earlier rounds.
   void clear() const;

@@ -116,6 +116,13 @@ struct NodeSpec {
   std::string history;  // the folder of failures of nodes, which these share; "": none
 };
 
+/// What lets one look into workers.
+struct IntrospectionSpec {
+  bool on = true;  // workers open what tells how far they are, and where they are when they hang
+  /// A Python worker that would end by an exception waits this long for a debugger; 0: it ends.
+  std::chrono::milliseconds debug_on_error{0};
+};
+
 struct LaunchSpec {
   std::string title;                   // the script or program as the user named it
   std::string program;                 // path of the executable of every worker
@@ -129,8 +136,7 @@ struct LaunchSpec {
                                  // endpoint may join
   std::string role = "default";
 
-  /// Whether workers open what tells how far they are, and where they are when they hang.
-  bool introspection = true;
+  IntrospectionSpec introspection;
   bool virtual_local_rank = false;
   std::optional<WarmStart> warm;
   NodeSpec node;

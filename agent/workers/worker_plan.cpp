@@ -75,7 +75,11 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   out.erase(env::kIntrospection);  // as kHeartbeat
   out.erase(env::kControl);
   out.erase(env::kParked);
-  if (spec.introspection) out.try_emplace("PYTHONFAULTHANDLER", "1");
+  if (spec.introspection.on) out.try_emplace("PYTHONFAULTHANDLER", "1");
+  out.erase(kDebugOnErrorVariable);
+  if (spec.introspection.debug_on_error.count() > 0)
+    out[kDebugOnErrorVariable] =
+        fmt::format("{}", std::chrono::duration<double>{spec.introspection.debug_on_error}.count());
   if (!node.endpoints.timer_pipe.empty()) out[kTimerFileVariable] = node.endpoints.timer_pipe;
   if (!node.endpoints.trainer_url.empty()) spare_proxies(out, kTrainerHost);
   if (const auto threads = threads_per_worker(spec.workers, node.machine.usable_cpus))

@@ -12,6 +12,7 @@
 #include "launcher/commands/serve.hpp"
 #include "launcher/doctor/doctor_command.hpp"
 #include "launcher/hosts/host_agent.hpp"
+#include "launcher/live/debug_command.hpp"
 #include "launcher/live/live_commands.hpp"
 #include "launcher/settings/words.hpp"
 #include "launcher/topology/topo_command.hpp"
@@ -35,6 +36,7 @@ constexpr Subcommand kSubcommands[] = {
     {kRunning, "top", "shows the same, and keeps it up to date", run_top},
     {kRunning, "logs", "shows what a worker writes: ddprun logs [JOB] RANK", run_logs},
     {kRunning, "dump", "shows where all workers are, with file and line", run_dump},
+    {kRunning, "debug", "opens a debugger in one rank: ddprun debug [JOB] RANK", run_debug},
     {kRunning, "stop", "stops a job, as Ctrl-C would", run_stop},
     {kOther, "explain", "prints the report of a job again: ddprun explain FILE", run_explain},
     {kOther, "server", "a meeting place for any number of jobs, which outlives them", run_server},

@@ -54,13 +54,6 @@ asio::awaitable<Result<JobStatus>> ask_status(FoundJob job) {
   co_return parse_job_status(*body);
 }
 
-/// As a parameter of a request has it (RFC 3986, section 2.1).
-std::string in_query(std::string_view text) {
-  std::string escaped;
-  for (const unsigned char c : text) escaped += fmt::format("%{:02X}", c);
-  return escaped;
-}
-
 /// Puts a question to the agents of a job in turn, until one knows the answer.
 template <typename Answer, typename Ask>
 Result<Answer> first_answer(asio::io_context& io, const std::vector<FoundJob>& agents,
@@ -152,8 +145,41 @@ Result<std::vector<FoundJob>> find_job(const std::string& word) {
   return agents;
 }
 
+Result<FoundRank> find_rank(const std::string& command, const std::vector<std::string>& words) {
+  if (words.empty() || words.size() > 2) return invalid(command + ": expected [JOB] RANK");
+  const auto rank = parse_number<int>(words.back());
+  if (!rank || *rank < 0)
+    return invalid(command + ": '" + plain_line(words.back()) + "' is no rank");
+  auto agents = find_job(words.size() == 2 ? words.front() : "");
+  if (!agents) return agents.error();
+  return FoundRank{std::move(*agents), *rank};
+}
+
+const NodeStatus* node_of(const JobStatus& status, int rank) {
+  const auto has_rank = [rank](const NodeStatus& node) {
+    return node.first_rank >= 0 && rank >= node.first_rank && rank < node.first_rank + node.workers;
+  };
+  const auto found = std::ranges::find_if(status.nodes, has_rank);
+  return found == status.nodes.end() ? nullptr : &*found;
+}
+
+const FoundJob* agent_of(const std::vector<FoundJob>& agents, const JobStatus& status, int rank) {
+  const NodeStatus* const node = node_of(status, rank);
+  if (node == nullptr) return nullptr;
+  const auto found =
+      std::ranges::find(agents, node->host, [](const FoundJob& agent) { return agent.facts.host; });
+  return found == agents.end() ? nullptr : &*found;
+}
+
 std::vector<std::string> names_of(const std::vector<FoundJob>& jobs) {
   return job_names(facts_of(jobs));
+}
+
+// RFC 3986, section 2.1.
+std::string in_query(std::string_view text) {
+  std::string escaped;
+  for (const unsigned char c : text) escaped += fmt::format("%{:02X}", c);
+  return escaped;
 }
 
 Result<std::string> ask_job(asio::io_context& io, const FoundJob& job, HttpQuestion question) {

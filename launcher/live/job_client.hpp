@@ -24,8 +24,25 @@ inline constexpr char kJobHelp[] =
 /// The agents of the job that `word` means; see choose_job().
 Result<std::vector<FoundJob>> find_job(const std::string& word);
 
+/// A rank of a job.
+struct FoundRank {
+  std::vector<FoundJob> agents;  // the job's
+  int rank = 0;
+};
+/// The rank that the words `[JOB] RANK` of a command mean. Errors: those of find_job(), and
+/// kInvalid, which name the command.
+Result<FoundRank> find_rank(const std::string& command, const std::vector<std::string>& words);
+
+/// The node that has the rank; nullptr when none has.
+const NodeStatus* node_of(const JobStatus& status, int rank);
+/// Its agent, where that runs on this machine; nullptr when none does.
+const FoundJob* agent_of(const std::vector<FoundJob>& agents, const JobStatus& status, int rank);
+
 /// How people call the job of each of these agents: see job_names().
 std::vector<std::string> names_of(const std::vector<FoundJob>& jobs);
+
+/// A text as a parameter of a request has it.
+std::string in_query(std::string_view text);
 
 /// What a peer has said, as far as its first line, for a terminal.
 std::string first_plain_line(std::string_view text);

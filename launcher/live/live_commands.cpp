@@ -63,7 +63,6 @@ asio::awaitable<void> a_reader_leaves() {
 }
 
 struct LogOptions {
-  std::string job;
   int rank = 0;
   bool follow = false;
   std::size_t bytes = 16 * 1024;
@@ -92,17 +91,6 @@ Result<void> copy_both(const CommandContext& context, const FoundJob& job,
   context.io.restart();
   context.io.run();
   return result;
-}
-
-/// The agent of this machine that has the rank; nullptr when none has.
-const FoundJob* agent_of(const std::vector<FoundJob>& agents, const JobStatus& status, int rank) {
-  for (const NodeStatus& node : status.nodes) {
-    if (node.first_rank < 0 || rank < node.first_rank || rank >= node.first_rank + node.workers)
-      continue;
-    for (const FoundJob& agent : agents)
-      if (agent.facts.host == node.host) return &agent;
-  }
-  return nullptr;
 }
 
 std::vector<JobLine> all_jobs(const CommandContext& context) {
@@ -205,17 +193,13 @@ Result<int> run_logs(const std::vector<std::string>& words, const CommandContext
                  "show at most this many bytes of earlier output");
   command.examples("ddprun logs 3\nddprun logs train.py 3 -f");
   if (const auto done = command.parse(words, context.out)) return *done;
-  if (names.size() > 2) return invalid("logs: expected [JOB] RANK");
-  const auto rank = parse_number<int>(names.back());
-  if (!rank || *rank < 0) return invalid("logs: '" + plain_line(names.back()) + "' is no rank");
-  options.rank = *rank;
-  if (names.size() == 2) options.job = names.front();
-  const auto agents = find_job(options.job);
-  if (!agents) return agents.error();
-  const auto status = status_of_job(context.io, *agents);
-  const FoundJob* agent = status ? agent_of(*agents, *status, options.rank) : &agents->front();
-  if (agent == nullptr) agent = &agents->front();
-  const auto copied = copy_both(context, *agent, options);
+  const auto meant = find_rank("logs", names);
+  if (!meant) return meant.error();
+  options.rank = meant->rank;
+  const auto status = status_of_job(context.io, meant->agents);
+  const FoundJob* const having = status ? agent_of(meant->agents, *status, options.rank) : nullptr;
+  const FoundJob& agent = having != nullptr ? *having : meant->agents.front();
+  const auto copied = copy_both(context, agent, options);
   if (!copied) return copied.error();
   return 0;
 }

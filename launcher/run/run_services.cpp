@@ -70,7 +70,7 @@ void WorkerServices::stop() {
 }
 
 void WorkerServices::make_watch_folder(NodeFacts& node) {
-  if (!spec_.introspection) return;
+  if (!spec_.introspection.on) return;
   auto made = WatchFolder::make(private_directory(environment_));
   if (!made) return log::info("no looks into workers: {}", made.error().message);
   watch_folder_.emplace(std::move(*made));
@@ -89,7 +89,7 @@ void WorkerServices::make_timers(NodeFacts& node) {
 /// Trainings of Hugging Face's Trainer tell how far they are, unless they tell it elsewhere.
 void WorkerServices::open_trainings(NodeFacts& node) {
   const bool elsewhere = environment_(kTrainerUrlVariable) || environment_(kTrainerTokenVariable);
-  if (!spec_.introspection || !job_.folder() || elsewhere) return;
+  if (!spec_.introspection.on || !job_.folder() || elsewhere) return;
   const std::string token = fresh_token();
   const auto file = job_.folder()->write("trainer_token", token);
   if (token.empty() || !file) return log::info("trainings cannot tell their steps here");

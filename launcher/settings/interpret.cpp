@@ -109,7 +109,8 @@ class Interpreter {
     spec_.terms.hang_timeout = *hang;
     spec_.terms.on_hang = parse_on_hang(settings_["on-hang"].text);
     spec_.in_place = !settings_.on("no-in-place");
-    spec_.introspection = !settings_.on("no-introspection");
+    spec_.introspection.on = !settings_.on("no-introspection");
+    if (const Result<void> debug = debug_on_error(); !debug) return debug.error();
     spec_.terms.restarts_max = restarts->restarts_max;
     spec_.terms.restarts = restarts->policy;
     if (restarts->restarts_max == 0)
@@ -119,6 +120,18 @@ class Interpreter {
     spec_.logs.record.wanted = !settings_.on("no-run-record");
     spec_.terms.shutdown_timeout = *shutdown;
     spec_.stop_signals = std::move(*signals);
+    return {};
+  }
+
+  Result<void> debug_on_error() {
+    if (!settings_["debug-on-error"].given) return {};
+    const auto patience = parse_seconds(settings_["debug-on-error"], true);
+    if (!patience) return patience.error();
+    if (!spec_.introspection.on)
+      return invalid(
+          "--debug-on-error and --no-introspection exclude each other: without it no "
+          "debugger can be opened in a worker");
+    spec_.introspection.debug_on_error = *patience;
     return {};
   }
 

@@ -75,6 +75,7 @@ constexpr Option kOptions[] = {
 
     {.name = "hang-timeout", .value = "SECONDS", .fallback = "auto", .group = kFailure, .help = "time without progress before ddprun reports which rank is stuck, and where; auto: learned, at least 60; off", .own = true},
     {.name = "on-hang", .value = "WHAT", .fallback = "report", .group = kFailure, .help = "after the report of a hang: report, go on; restart, counts as a failure; stop, end the job with exit code 86", .choices = "report restart stop", .own = true},
+    {.name = "debug-on-error", .value = "[=SECONDS]", .group = kFailure, .help = "a worker that would end by an exception of Python waits for `ddprun debug`, at most for SECONDS, or 600", .own = true, .bare = "600"},
     {.name = "no-in-place", .group = kFailure, .help = "restart all workers when one is lost, even those that could go on (ddprun.ElasticRun)", .own = true},
     {.name = "no-introspection", .group = kFailure, .help = "do not instrument workers (no stack traces of hangs): their environment is that of torchrun", .own = true},
 

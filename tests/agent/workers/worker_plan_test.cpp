@@ -119,7 +119,7 @@ TEST_CASE("no proxy gets what a training tells on this machine, with its token")
 
 TEST_CASE("without introspection a worker has torchrun's variables and no other") {
   LaunchSpec spec = four_workers();
-  spec.introspection = false;
+  spec.introspection.on = false;
   const auto without = environment_of(plan_workers(spec, kSecondNode, {.machine = {{}, 8}})[0]);
   CHECK_FALSE(without.contains("PYTHONFAULTHANDLER"));
   CHECK_FALSE(without.contains("PYTHONPATH"));
