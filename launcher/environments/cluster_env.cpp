@@ -81,6 +81,15 @@ std::string address_in_uri(const std::string& uri) {
   return uri.substr(from, uri.find_first_of(",:;", from) - from);
 }
 
+/// Returns the host of mpirun in "prterun-h1-82867@1", the name of a job of Open MPI 5, which tells
+/// processes no address.
+std::string host_in_job(const std::string& job) {
+  constexpr std::string_view kTool = "prterun-";
+  const std::size_t end = job.rfind('-');
+  if (!job.starts_with(kTool) || end < kTool.size()) return "";
+  return job.substr(kTool.size(), end - kTool.size());
+}
+
 /// How an MPI names itself, its command, and what it tells each process that it starts.
 struct Mpi {
   const char* by;
@@ -115,6 +124,7 @@ Result<ClusterPlace> open_mpi_place(const EnvironmentLookup& environment) {
   place->port = port_of(hash(place->run_id));
   // The coordinator runs beside mpirun, because all nodes know that one.
   place->first_host = address_in_uri(text(environment, "OMPI_MCA_orte_hnp_uri"));
+  if (place->first_host.empty()) place->first_host = host_in_job(place->run_id);
   place->first_host_is_rank_0 = false;
   return place;
 }

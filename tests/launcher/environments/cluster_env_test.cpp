@@ -309,6 +309,8 @@ TEST_CASE_METHOD(ClusterFixture, "mpirun tells nodes and ranks; they meet where 
   variables_.erase("OMPI_MCA_orte_hnp_uri");
   CHECK_THAT(error(), contains("Open MPI does not tell where the first node is"));
   CHECK(spec({"--rdzv-backend=c10d", "--rdzv-endpoint=h0:29400"}).terms.nodes_max == 2);
+  variables_["PMIX_NAMESPACE"] = "prterun-node-7-82867@1";  // Open MPI 5
+  CHECK(spec().meeting.coordinator.host == "node-7");
 }
 
 TEST_CASE_METHOD(ClusterFixture, "MPICH tells nodes and ranks; the endpoint has to be given") {
