@@ -83,7 +83,7 @@ unshare --mount --pid --fork --kill-child bash -c '
   mount -t proc proc "$root/proc"
   mount -t sysfs -o ro sysfs "$root/sys"
   mount --rbind /dev "$root/dev"
-  echo "127.0.0.1 localhost" >"$root/etc/hosts" # as installers and container runtimes do
+  echo "127.0.0.1 localhost $(uname -n)" >"$root/etc/hosts" # as installers and container runtimes do
   # The machine may trust more than Debian does, such as a proxy.
   certificates=/etc/ssl/certs/ca-certificates.crt
   [ ! -e "$root$certificates" ] || [ ! -e "$certificates" ] || cp "$certificates" "$root$certificates"

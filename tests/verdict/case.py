@@ -10,6 +10,7 @@ The head of the program, a comment, has a sentence and then labels, `name: value
     outcome ddprun_exit: of the job
     waiting operation: which ranks wait for the hanging ones, and in what
     workers nodes arguments memory needs flags: how it is run
+    python before: the first version of Python that it is for, and the first one for which it is not
     clock_ahead:   the clock of the second node is that many seconds ahead of the first one's
     reports:       the nodes that live to write a report; not given: all
     known_wrong:   why the verdict is not right yet; the test complains once it is
@@ -72,12 +73,16 @@ def cannot_run(case, torch_python):
     """Why the case cannot be run here; None when it can."""
     if case.labels.get("needs") == "torch" and not torch_python:
         return "there is no PyTorch"
-    wanted = case.labels.get("python")
-    if wanted and not torch_python and tuple(map(int, wanted.split("."))) > tuple(
-        map(int, sysconfig.get_python_version().split("."))
-    ):
+    wanted, before = case.labels.get("python"), case.labels.get("before")
+    if wanted and not torch_python and version(wanted) > version(sysconfig.get_python_version()):
         return f"needs Python {wanted}"
+    if before and version(before) <= version(sysconfig.get_python_version()):
+        return f"needs a Python before {before}"
     return None
+
+
+def version(text):
+    return tuple(map(int, text.split(".")))
 
 
 def own_frame(case, report):

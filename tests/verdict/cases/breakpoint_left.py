@@ -2,10 +2,12 @@
 # kind: exception
 # ranks: 1
 # type: bdb.BdbQuit
+import pdb
+
 import meet
 
 meet.everybody_is_there()
 if meet.RANK == 1:
-    breakpoint()
-    print("unreachable")  # HERE
+    # Python before 3.13 stops at the next line, which is this one again.
+    for _ in range(2): pdb.set_trace()  # HERE
 meet.sleep_for_ever()

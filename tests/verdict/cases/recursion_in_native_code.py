@@ -2,6 +2,7 @@
 # kind: signal
 # ranks: 1
 # signal: SIGSEGV
+# before: 3.12
 # stopped: 0,2
 import json
 import sys
