@@ -39,18 +39,42 @@ class Debugger:
         self.session = None  # the main thread's
         self.pending = None  # an order that the main thread is to take
         self.wait = None     # for a debugger
+        self.obeys = False   # the main thread carries out orders
+        self.later = False   # a thread waits until it has done so
         self.timeouts = {}   # those that groups had before, by group
         os.register_at_fork(after_in_child=leave_traces)
 
     def obey(self, frame):
         """Carries out orders in the main thread, which is at that frame."""
+        if self.is_busy():
+            self.taken("interrupt")  # it stands still
+            return self.obey_later()
+        self.obeys = True
         orders, self.pending = [self.pending] if self.pending else [], None
         orders += [order for kind in ORDERS for order in [self.taken(kind)] if order]
-        for order in orders:
-            try:
-                self.obey_in_main_thread(order, frame)
-            except Exception:  # a fault of ours; the program goes on
-                traceback.print_exc()
+        try:
+            for order in orders:
+                self.obey_in_main_thread(order, outside(frame))
+        except Exception:  # a fault of ours; the program goes on
+            traceback.print_exc()
+        finally:
+            self.obeys = False
+
+    def is_busy(self):
+        """Whether the main thread is in a debugger, or about to be."""
+        return self.obeys or self.session is not None and self.session.asks
+
+    def obey_later(self):
+        if self.later:
+            return
+        self.later = True
+        threading.Thread(target=self.ask_when_free, daemon=True).start()
+
+    def ask_when_free(self):
+        while self.is_busy():
+            time.sleep(0.02)
+        self.later = False
+        signal.pthread_kill(self.main_thread, SIGNAL)
 
     def obey_in_main_thread(self, order, frame):
         kind = order["type"]
@@ -58,7 +82,7 @@ class Debugger:
             self.extend_timeouts(order["extended"])
         elif kind == "debug":
             self.open_session(order, frame)
-        elif kind == "interrupt" and self.session and not self.session.asks:
+        elif kind == "interrupt" and self.session:
             self.session.stop_at(frame)
         elif kind == "leave" and self.session:
             self.session.detach()
@@ -75,7 +99,7 @@ class Debugger:
         if self.wait:
             self.wait.open(self.session)
         else:
-            self.session.say_stopped(frame)
+            self.session.say_stopped()
             self.session.stop_at(frame)
 
     def obey_beside(self):
@@ -131,7 +155,7 @@ class Debugger:
         sessions = []
         if not Wait(self, "breakpoint(), at most %g s" % seconds, at, sessions.append).last(seconds):
             return say("rank %s goes on: no debugger has come." % self.rank)
-        sessions[0].say_stopped(frame)
+        sessions[0].say_stopped()
         sessions[0].stop_at(frame)
 
     def wait_with_error(self, error, seconds):
@@ -139,6 +163,16 @@ class Debugger:
         at = "%s:%d" % (os.path.basename(last[0].f_code.co_filename), last[1])
         why = traceback.format_exception_only(type(error), error)[-1].strip()[:200]
         Wait(self, "%s, at most %g s" % (why, seconds), at, lambda session: session.stop_at_error(error)).last(seconds)
+
+
+def outside(frame):
+    """The frame of the program below all of ours: a signal may come while another one is answered."""
+    found = frame
+    while frame.f_back:
+        if frame.f_globals.get("__name__") in ("ddprun_debugger", "ddprun_hook", "sitecustomize"):
+            found = frame.f_back
+        frame = frame.f_back
+    return found
 
 
 def torch_groups():
@@ -187,6 +221,7 @@ class Wait:
     def __init__(self, debugger, why, at, open_session):
         self.debugger = debugger
         self.told = {"why": why, "at": at}
+        self.path = debugger.place + ".waits"
         self.open_session = open_session
         self.over, self.end = os.pipe()
 
@@ -196,18 +231,29 @@ class Wait:
 
     def last(self, seconds):
         """Returns whether a debugger came."""
-        path = self.debugger.place + ".waits"
-        with open(path + ".new", "w") as file:
-            json.dump(self.told, file)
-        os.rename(path + ".new", path)
+        self.tell()
         self.debugger.wait = self
         try:
             return bool(select.select([self.over], [], [], seconds)[0])
         finally:
             self.debugger.wait = None
-            os.unlink(path)
+            self.tell_end()
             os.close(self.over)
             os.close(self.end)
+
+    def tell(self):
+        try:
+            with open(self.path + ".new", "w") as file:
+                json.dump(self.told, file)
+            os.rename(self.path + ".new", self.path)
+        except OSError:  # nobody hears of it, and it waits all the same
+            pass
+
+    def tell_end(self):
+        try:
+            os.unlink(self.path)
+        except OSError:
+            pass
 
 
 def say(text):

@@ -122,8 +122,7 @@ asio::awaitable<void> Introspection::watch(std::shared_ptr<Watched> worker) {
     const WatchedProcess process = sources_.process(worker->local_rank);
     if (process.ending != Ending::kNone) co_return tell(worker->changes.end(Clock::now()));
     if (process.pid == 0) continue;
-    if (worker->inspector) worker->waits = worker->inspector->wait_for_debugger();
-    tell_debuggers();
+    note_wait(*worker);
     WorkerLook look;
     const TimePoint began = Clock::now();
     const bool deep = worker->inspector && began >= next.due;
@@ -214,6 +213,13 @@ void Introspection::give(const std::shared_ptr<Watched>& worker, const DebugOrde
     co_await watched->inspector->give(std::move(what));
   };
   start_coroutine(executor_, obey(worker, order), report_failure("an order to a worker"));
+}
+
+void Introspection::note_wait(Watched& worker) {
+  auto wait = worker.inspector ? worker.inspector->wait_for_debugger() : std::nullopt;
+  if (wait == worker.waits) return;
+  worker.waits = std::move(wait);
+  tell_debuggers();
 }
 
 /// A worker that waits is not told as such while somebody debugs it.

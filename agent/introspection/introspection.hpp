@@ -94,6 +94,7 @@ class Introspection {
   void tell(const RankProgress& progress) const;
   std::shared_ptr<Watched> watched_with(int rank) const;
   void give(const std::shared_ptr<Watched>& worker, const DebugOrder& order);
+  void note_wait(Watched& worker);
   void tell_debuggers();
   void tell_arrivals(Watched& worker, std::int64_t second, WorkerLook look) const;
   struct Round;

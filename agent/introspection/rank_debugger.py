@@ -128,16 +128,16 @@ class Commands(pdb.Pdb):
 class RankDebugger(Commands):
     """The debugger of the main thread."""
 
-    def say_stopped(self, frame):
+    def say_stopped(self):
         self.message("rank %s (process %d) is stopped. 'continue' or Ctrl-D lets it go on, 'help' lists "
                      "what else there is." % (self.debugger.rank, self.debugger.pid))
-        self.begin_at_own_frame(frame)
 
     def stop_at(self, frame):
         """Takes commands at that frame now, and follows the program from there if they want that."""
         sys.settrace(None)
         self.reset()
         self.botframe = outermost(frame)
+        self.begin_at_own_frame(frame)
         self.interaction(frame, None)
         if not self.line.is_open:
             return
@@ -167,8 +167,7 @@ class RankDebugger(Commands):
         self.set_continue()
         if self.debugger.session is self:
             self.debugger.session = None
-        if self.line.is_open:
-            self.message("rank %s goes on." % self.debugger.rank)
+        self.message("rank %s goes on." % self.debugger.rank)
         self.line.close()
 
 

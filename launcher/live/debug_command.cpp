@@ -153,7 +153,6 @@ class DebuggerVisit {
     pid_ = static_cast<pid_t>(integer_in(member(*facts, "pid")).value_or(-1));
     const bool has_python = bool_in(member(*facts, "has_python")).value_or(false);
     if (!has_python) return end(run_gdb());
-    start(read_keys(), "reading the keyboard");
     start(say_what_it_waits_for(), "waiting for a worker");
   }
 
@@ -200,7 +199,7 @@ class DebuggerVisit {
     boost::system::error_code ignored;
     if (session_) session_->socket.close(ignored);
     if (session_) context_.out.write("\n");
-    session_ = session;
+    if (!std::exchange(session_, session)) start(read_keys(), "reading the keyboard");
     context_.out.write(std::string_view{text}.substr(length));
     co_await copy(*session);
     if (session_ != session) co_return;
@@ -228,14 +227,11 @@ class DebuggerVisit {
       if (error) co_return;
       const ssize_t bytes = ::read(keys_.native_handle(), piece.data(), piece.size());
       if (bytes <= 0) break;
-      while (!session_) co_await until(Clock::now() + 10ms);
-      const auto session = session_;
+      const auto session = session_;  // another one may take its place meanwhile
       co_await asio::async_write(session->socket,
                                  asio::buffer(piece.data(), static_cast<std::size_t>(bytes)),
                                  as_tuple(use_awaitable));
     }
-    if (!session_ && ::isatty(STDIN_FILENO) == 1) co_return end(0);
-    while (!session_) co_await until(Clock::now() + 10ms);
     boost::system::error_code ignored;
     session_->socket.shutdown(stream_protocol::socket::shutdown_send, ignored);
   }

@@ -22,8 +22,9 @@ def main():
     while not os.path.exists("end"):
         number += 1
         step(number)
-        with open("step." + RANK, "w") as file:
+        with open("new." + RANK, "w") as file:
             file.write(str(number))
+        os.rename("new." + RANK, "step." + RANK)
         time.sleep(0.01)
 
 
@@ -95,8 +96,9 @@ echo 'break step, number < 0' >&5
 echo continue >&5
 until_true 60 "it to run" grep -q "goes on to a breakpoint" "$scratch/first"
 goes_on 0
+places=$(grep -c "> /" "$scratch/first")
 kill -INT "$first"
-stopped_again() { [ "$(grep -c "main()$" "$scratch/first")" -ge 2 ]; }
+stopped_again() { [ "$(grep -c "> /" "$scratch/first")" -gt "$places" ]; }
 until_true 60 "it to stop again" stopped_again
 
 # --- The user's terminal is lost: nothing is left in the rank.
