@@ -3,8 +3,8 @@
 # give torch's process groups more time while another rank is debugged.
 #
 # An order is a file: the name of the worker's files and one of ORDERS, with JSON in it. Either the main
-# thread takes it, between two of its instructions, when a signal asks; or a thread of torch's worker
-# server takes it, which also answers while the main thread is in native code.
+# thread takes it, between two of its instructions, when a signal asks; or, where torch is used, a thread
+# of the hook's takes it, which also answers while the main thread is in native code.
 import datetime
 import json
 import os
@@ -103,7 +103,7 @@ class Debugger:
             self.session.stop_at(frame)
 
     def obey_beside(self):
-        """Carries out orders in a thread of the worker server's."""
+        """Carries out orders in a thread beside the main one."""
         timeouts = self.taken("timeouts")
         if timeouts:
             self.extend_timeouts(timeouts["extended"])

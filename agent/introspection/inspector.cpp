@@ -189,8 +189,8 @@ std::optional<pid_t> Inspector::debugged_process() {
   return files_.pid;
 }
 
-/// A thread of torch's server carries out what it can while the main thread is in native code. What
-/// it leaves, the main thread does.
+/// A thread of the hook's carries out what it can while the main thread is in native code. What it
+/// leaves, the main thread does.
 asio::awaitable<void> Inspector::give(DebugOrder order) {
   const auto process = debugged_process();
   if (!process) co_return;
@@ -198,7 +198,9 @@ asio::awaitable<void> Inspector::give(DebugOrder order) {
   const std::string file = name_ + "." + std::to_string(*process) + "." + kind_of(order);
   if (!folder_.write(file, text_of(order))) co_return;
   if (!files.socket.empty()) {
-    const auto obeyed = co_await ask_worker(files.socket, "ddprun_orders", kFindPatience);
+    auto orders = files.socket;
+    const auto obeyed =
+        co_await ask_worker(orders.replace_extension("orders"), "orders", kFindPatience);
     std::error_code gone;
     if (obeyed && !std::filesystem::exists(folder_.path() / file, gone)) co_return;
   }

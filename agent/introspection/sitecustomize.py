@@ -205,9 +205,9 @@ def open_server(worker):
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             server = quietly(lambda: _WorkerServer(path))
+            answer_orders(worker)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        answer_orders(worker)
         # Its destructor would join threads, also in a forked process, which does not have them.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
 
@@ -236,17 +236,28 @@ def open_server(worker):
 
 
 def answer_orders(worker):
-    """torch 2.10 and newer can be asked in a thread of the server's."""
-    try:
-        from torch._C._distributed_c10d import _register_handler
-    except ImportError:
-        return
+    """In a thread of its own, which also answers while the main thread is in native code.
 
-    def obey(request, response):
-        response.set_status(200)
-        worker.debugger().obey_beside()
+    A handler of torch's server would be taken apart behind the interpreter, and crash there."""
+    import _thread
+    import socket
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(worker.files + ".orders")
+    listener.listen()
 
-    _register_handler("ddprun_orders", obey)
+    def answer():
+        while True:
+            connection = listener.accept()[0]
+            try:
+                connection.settimeout(1)
+                connection.recv(4096)  # the request
+                worker.debugger().obey_beside()
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            except Exception:  # the agent has gone
+                pass
+            connection.close()
+
+    _thread.start_new_thread(answer, ())
 
 
 begin(chained=__name__ == "sitecustomize")

@@ -63,12 +63,11 @@ until_true 60 "rank 0 to wait" waits
 debugger=$!
 exec 5>"$scratch/looks"
 until_true 60 "the debugger to look" grep -q "(rank 0)" "$scratch/debugged"
-if grep -q "is in native code" "$scratch/debugged"; then # torch 2.10 and newer
-  echo 'p "steps so far", steps > 0' >&5
-  until_true 60 "its answer" grep -q "('steps so far', True)" "$scratch/debugged"
-  echo next >&5
-  until_true 60 "its refusal" grep -q "cannot be stopped there" "$scratch/debugged"
-fi
+grep -q "is in native code" "$scratch/debugged" || fail "it does not say why it cannot stop"
+echo 'p "steps so far", steps > 0' >&5
+until_true 60 "its answer" grep -q "('steps so far', True)" "$scratch/debugged"
+echo next >&5
+until_true 60 "its refusal" grep -q "cannot be stopped there" "$scratch/debugged"
 rm "$scratch/away"
 until_true 60 "it to stop when it comes back" grep -q "rank 0 (process [0-9]*) is stopped" "$scratch/debugged"
 exec 5>&-

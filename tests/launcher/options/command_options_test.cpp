@@ -105,8 +105,8 @@ TEST_CASE_METHOD(CommandOptionsFixture, "a value follows its option in many ways
 
 TEST_CASE_METHOD(CommandOptionsFixture, "a value is one that its rules allow") {
   CHECK(mistake(logs_, {"--shape", "oval", "1"}) == "logs: --shape: oval not in {round,square}");
-  CHECK(mistake(logs_, {"--every", "3", "1"}) ==
-        "logs: --every: Value 3 not in range 0.500000 to 2.000000");
+  CHECK_THAT(mistake(logs_, {"--every", "3", "1"}),
+             contains("logs: --every: Value 3 not in range"));  // each CLI11 has its words for it
   CHECK(mistake(logs_, {"--bytes", "few", "1"}) == "logs: Could not convert: --bytes = few");
   read(logs_, {"--shape", "square", "--every", "1.5", "1"});
   CHECK(shape_ == "square");
