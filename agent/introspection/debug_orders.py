@@ -92,7 +92,7 @@ class Debugger:
         if line is None:
             return
         if order["port"]:
-            return serve_debugpy(line, order["port"])
+            return serve_debugpy(line, order["port"], frame)
         if self.session:
             self.session.detach()
         self.session = RankDebugger(self, line)
@@ -261,8 +261,8 @@ def say(text):
     sys.stderr.flush()
 
 
-def serve_debugpy(line, port):
-    """Lets an editor in. The line is open as long as somebody is to be let in, or is there."""
+def serve_debugpy(line, port, frame):
+    """Lets an editor in, and stops at that frame. The line is open as long as somebody is to be let in, or is there."""
     try:
         import debugpy
     except ImportError:
@@ -290,4 +290,6 @@ def serve_debugpy(line, port):
     if debugpy.is_client_connected():
         line.write("an editor is there\n")
         threading.Thread(target=outlast_editor, daemon=True).start()
-        debugpy.breakpoint()
+        import pydevd  # a part of debugpy, which is there since it listens
+        # As debugpy.breakpoint(), which would stop in this function's caller.
+        pydevd.settrace(suspend=True, trace_only_current_thread=True, patch_multiprocessing=False, stop_at_frame=frame)

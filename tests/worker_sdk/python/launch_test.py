@@ -131,7 +131,7 @@ class LaunchTest(unittest.TestCase):
                 try:
                     ddprun.launch(f, Config())
                 except ddprun.LaunchError as error:
-                    print(isinstance(error.__cause__, Mine), error.__cause__)
+                    print(isinstance(error.__cause__, Mine), error.__cause__, flush=True)
                 print(ddprun.launch(functions.place, Config)[0][2][0] is Config)
             """))
         lines = self.run_script(script).splitlines()
