@@ -46,9 +46,11 @@ bool in_file(const Frame& frame, std::string_view ending) {
   return std::string_view{frame.file}.ends_with(ending);
 }
 
-/// The function of our hook that writes the stacks. It is no part of the program.
-bool answers_signal(const Frame& frame) {
-  return frame.function == "tell_stacks" && in_file(frame, "/sitecustomize.py");
+/// The functions of our hook that write the stacks, and wait for orders in a thread. They are no
+/// part of the program.
+bool is_of_hook(const Frame& frame) {
+  return in_file(frame, "/sitecustomize.py") &&
+         (frame.function == "tell_stacks" || frame.function == "wait_for_orders");
 }
 
 }  // namespace
@@ -65,7 +67,7 @@ std::vector<Frames> parse_python_stacks(std::string_view text) {
     }
   }
   for (Frames& frames : threads)
-    std::erase_if(frames, [](const Frame& frame) { return answers_signal(frame); });
+    std::erase_if(frames, [](const Frame& frame) { return is_of_hook(frame); });
   std::erase_if(threads, [](const Frames& frames) { return frames.empty(); });
   return threads;
 }

@@ -245,7 +245,7 @@ def answer_orders(worker):
     listener.bind(worker.files + ".orders")
     listener.listen()
 
-    def answer():
+    def wait_for_orders():
         while True:
             connection = listener.accept()[0]
             try:
@@ -257,7 +257,7 @@ def answer_orders(worker):
                 pass
             connection.close()
 
-    _thread.start_new_thread(answer, ())
+    _thread.start_new_thread(wait_for_orders, ())
 
 
 begin(chained=__name__ == "sitecustomize")

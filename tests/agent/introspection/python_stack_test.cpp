@@ -64,6 +64,19 @@ TEST_CASE("the thread that is joined tells where the program is, if only one can
   CHECK(thread_wait({{{"join", "/home/me/paths.py", 3}}}) == ThreadWait::kNo);
 }
 
+TEST_CASE("the thread in which the hook waits for orders is none of the program's") {
+  const auto threads = parse_python_stacks(
+      "Thread 0x1 (most recent call first):\n"
+      "  File \"/usr/lib/python3.11/socket.py\", line 294 in accept\n"
+      "  File \"/tmp/ddprun-1/sitecustomize.py\", line 244 in wait_for_orders\n\n"
+      "Thread 0x2 (most recent call first):\n"
+      "  File \"/home/me/train.py\", line 12 in save\n\n"
+      "Thread 0x3 (most recent call first):\n"
+      "  File \"/usr/lib/python3.11/threading.py\", line 1112 in join\n"
+      "  File \"/home/me/train.py\", line 40 in <module>\n");
+  CHECK(telling_thread(threads) == Frames{{"save", "/home/me/train.py", 12}});
+}
+
 TEST_CASE("what is no stack has no frames") {
   CHECK(parse_python_stacks("").empty());
   CHECK(parse_python_stacks("  File \"x.py\", line 1 in f\n").empty());  // belongs to no thread
