@@ -1,9 +1,9 @@
 #include "agent/introspection/debug_orders.hpp"
 
+#include <type_traits>
+
 #include "base/json/json_fields.hpp"
 #include "base/json/json_text.hpp"
-#include "base/match.hpp"
-#include "rendezvous/messages/message_limits.hpp"
 
 namespace ddprun {
 

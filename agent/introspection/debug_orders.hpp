@@ -13,9 +13,8 @@ namespace ddprun {
 
 /// The worker stops, and lets a debugger in.
 struct OpenDebugger {
-  std::string
-      socket;    // the path of a Unix socket at which the command of the debugger's user listens
-  int port = 0;  // an editor is let in there, by debugpy; 0: pdb speaks over the socket
+  std::string socket;  // the path at which the command of the debugger's user listens
+  int port = 0;        // an editor is let in there, by debugpy; 0: pdb speaks over the socket
 };
 /// The worker, which runs on in its debugger, stops again.
 struct InterruptDebugged {};

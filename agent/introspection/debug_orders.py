@@ -2,7 +2,7 @@
 # names it uses, when the first order comes for its worker: to let somebody into it with a debugger, or to
 # give torch's process groups more time while another rank is debugged.
 #
-# An order is a file: the name of the worker's files and one of ORDERS, with JSON in it. Either the main
+# An order is a file: the name of the worker's files and one of the hook's ORDERS, with JSON in it. Either the main
 # thread takes it, between two of its instructions, when a signal asks; or, where torch is used, a thread
 # of the hook's takes it, which also answers while the main thread is in native code.
 import datetime
@@ -14,8 +14,6 @@ import sys
 import threading
 import time
 import traceback
-
-ORDERS = ("timeouts", "debug", "interrupt", "leave")
 
 LONGER = datetime.timedelta(days=1)  # torch's time for a collective while a rank is debugged
 # Other ranks are in collectives that have the shorter time still. So the rank goes on until it has

@@ -3,6 +3,8 @@
 import os
 import sys
 
+ORDERS = ("timeouts", "debug", "interrupt", "leave")  # see debug_orders.py
+
 
 def begin(chained):
     place = os.environ.pop("DDPRUN_INTROSPECTION", None)
@@ -59,7 +61,7 @@ class Worker:
         if self.loaded is None:
             import _signal
             self.loads = True  # a signal that comes meanwhile finds its order carried out by this call
-            names = {"__name__": "ddprun_debugger", "SIGNAL": _signal.SIGRTMIN + 14}
+            names = {"__name__": "ddprun_debugger", "ORDERS": ORDERS, "SIGNAL": _signal.SIGRTMIN + 14}
             for source in ("rank_debugger.py", "debug_orders.py"):
                 path = os.path.join(os.path.dirname(self.place), source)
                 with open(path) as file:
@@ -75,7 +77,7 @@ class Worker:
     def has_orders(self):
         return self.is_this() and not self.loads and (
             self.loaded and self.loaded.pending
-            or any(os.path.exists(self.files + kind) for kind in (".timeouts", ".debug", ".interrupt", ".leave")))
+            or any(os.path.exists("%s.%s" % (self.files, kind)) for kind in ORDERS))
 
 
 def listen_to_signals(worker):
@@ -242,8 +244,11 @@ def answer_orders(worker):
     import _thread
     import socket
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(worker.files + ".orders")
-    listener.listen()
+    try:
+        listener.bind(worker.files + ".orders")
+        listener.listen()
+    except OSError:  # the main thread alone carries out orders, then
+        return
 
     def wait_for_orders():
         while True:

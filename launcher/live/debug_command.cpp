@@ -1,6 +1,7 @@
 #include "launcher/live/debug_command.hpp"
 
 #include <spawn.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,6 @@
 #include "agent/output/console.hpp"
 #include "base/clock.hpp"
 #include "base/coroutines.hpp"
-#include "base/environment.hpp"
 #include "base/json/json_text.hpp"
 #include "base/system/accept.hpp"
 #include "base/text.hpp"
