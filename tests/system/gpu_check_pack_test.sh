@@ -47,9 +47,10 @@ for device in null zero urandom; do
   mount --bind "/dev/$device" "$ROOT/dev/$device"
 done
 mkdir -p "$ROOT$HOME_OF_PYTHON" "$ROOT$LIBRARY" "$(dirname "$ROOT$PYTHON")"
-# A Python with a folder of its own is taken whole; of the system's there is the program and its modules.
+# A Python with a folder of its own is taken whole; of the system's there are the program with its links (the
+# environment leads to /usr/bin/python3, which leads to python3.13) and its modules.
 case $HOME_OF_PYTHON in
-  /usr) mount --bind "$LIBRARY" "$ROOT$LIBRARY"; cp "$PYTHON" "$ROOT$PYTHON" ;;
+  /usr) mount --bind "$LIBRARY" "$ROOT$LIBRARY"; cp -a "${PYTHON%.*}"* "$ROOT${PYTHON%/*}" ;;
   *) mount --bind "$HOME_OF_PYTHON" "$ROOT$HOME_OF_PYTHON" ;;
 esac
 exec chroot "$ROOT" /opt/torch/bin/python /opt/pack/gpu-check --cpu "$@" /tmp/report

@@ -16,7 +16,7 @@ kill -KILL "$(agent_on h2)"
 wait_for_world h1 h3 h4
 node job wait_for_message "h2 is lost: its agent was killed, or the connection to it has ended"
 for process in $(processes_on h3); do
-  [[ $(command_of "$process") != "sshd: root@notty"* ]] || kill -KILL "$process"
+  [[ $(command_of "$process") != sshd*": root@notty"* ]] || kill -KILL "$process"
 done
 wait_for_world h1 h4
 node job wait_for_message "h3 is lost"
