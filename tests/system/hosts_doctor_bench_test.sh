@@ -10,6 +10,7 @@ join_bridge me 250 ""
 # In place of ssh: the hosts are namespaces, and an sshd would put each command into a group of its own of the
 # scheduler.
 cat >"$scratch/enter" <<EOF
+{ echo -19 >/proc/self/autogroup; } 2>/dev/null # as first() does: ddprun gives each ssh a session
 case \$1 in
 $(for host in "${!keepers[@]}"; do echo "  $host) keeper=${keepers[$host]} ;;"; done)
 esac
