@@ -256,7 +256,10 @@ asio::awaitable<void> Agent::inspect(Inspect question) {
   const std::chrono::milliseconds told{question.patience_ms};
   const auto patience =
       told.count() == 0 ? kInspectionPatience : std::min(told, kInspectionPatienceMax);
-  auto groups = co_await introspection_.inspect(std::move(ranks), question.stopping, patience);
+  const Depth depth = question.sample     ? Depth::kSample
+                      : question.stopping ? Depth::kDisturb
+                                          : Depth::kLook;
+  auto groups = co_await introspection_.inspect(std::move(ranks), depth, patience);
   step(WorkersInspected{question.inspection, std::move(groups)});
 }
 

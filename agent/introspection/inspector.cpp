@@ -156,7 +156,7 @@ asio::awaitable<WorkerLook> Inspector::look(pid_t pid) {
   co_return look;
 }
 
-asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool may_disturb,
+asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, Depth depth,
                                                    TimePoint ends) {
   WorkerFinding finding{.rank = rank_, .idle = idle};
   const bool python = find_files();
@@ -171,14 +171,17 @@ asio::awaitable<WorkerFinding> Inspector::find_out(pid_t pid, bool idle, bool ma
   finding.has_server = !files_.socket.empty();
   const bool stopped = facts->state == 'T' || facts->state == 't' || facts->state == 'D';
   if (stopped || finding.state == 'Z') co_return finding;
+  const bool sample = depth == Depth::kSample;
+  if (sample && finding.state != 'S') co_return finding;
   if (finding.has_server) finding.frames = co_await stacks_by_server(finding);
   // A signal interrupts system calls. Python goes on with its own; native code may not.
-  const bool ask_by_signal = finding.has_server ? may_disturb : python;
+  const bool ask_by_signal = finding.has_server ? depth == Depth::kDisturb : python;
   if (finding.frames.empty() && ask_by_signal) finding.frames = co_await stacks_by_signals(process);
-  if (waits_for_data_loader(finding.frames)) co_await look_at_data_loaders(process, finding);
+  if (waits_for_data_loader(finding.frames))
+    co_await look_at_data_loaders(process, !sample, finding);
   // A worker that waits in a collective has said so. The stacks of all of these would take the time
   // for missing ones.
-  const auto tool = installed_stack_tool();
+  const auto tool = sample ? std::nullopt : installed_stack_tool();
   if (finding.frames.empty() && !finding.pending && tool)
     finding.native_stack = co_await native_stack(process, *tool, time_for_tool(ends));
   co_return finding;
@@ -273,12 +276,12 @@ asio::awaitable<Frames> Inspector::stacks_by_signal(pid_t pid, int signal) {
 
 /// Usually they are forked from the worker, and then they have its handler of the signal and its
 /// file. They answer one after the other.
-asio::awaitable<void> Inspector::look_at_data_loaders(pid_t pid, WorkerFinding& finding) {
+asio::awaitable<void> Inspector::look_at_data_loaders(pid_t pid, bool ask, WorkerFinding& finding) {
   const std::vector<ProcessFacts> tree = read_process_tree(pid);
   for (const ProcessFacts& process : tree) {
     if (process.parent != pid || finding.data_loaders.size() >= kDataLoadersMax) continue;
     WorkerFinding::Child child{process.pid, process.state, {}};
-    if (process.state != 'T' && process.state != 'D' && process.state != 'Z')
+    if (ask && process.state != 'T' && process.state != 'D' && process.state != 'Z')
       child.frames = co_await stacks_by_signals(process.pid);
     finding.data_loaders.push_back(std::move(child));
   }

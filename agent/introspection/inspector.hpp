@@ -20,6 +20,15 @@
 
 namespace ddprun {
 
+/// What finding out where a worker is may cost it.
+enum class Depth {
+  /// Next to nothing, so that it may be done again and again: one that runs is not asked, and no
+  /// tool stops it.
+  kSample,
+  kLook,
+  kDisturb  // it is stopped afterwards, so that a signal may interrupt its native code
+};
+
 /// What can be seen of a worker without asking it for anything.
 WorkerFinding seen_from_outside(int rank, pid_t pid);
 
@@ -42,10 +51,9 @@ class Inspector {
   /// What the worker waits for a debugger with; nullopt: it does not.
   std::optional<DebuggedRank> wait_for_debugger() const;
 
-  /// Finds out where it is and what it waits for. `may_disturb`: it is stopped afterwards, so that
-  /// a signal may interrupt its native code. `idle`: see RankProgress. Whatever it finds later than
-  /// `ends` is of no use.
-  asio::awaitable<WorkerFinding> find_out(pid_t pid, bool idle, bool may_disturb, TimePoint ends);
+  /// Finds out where it is and what it waits for. `idle`: see RankProgress. Whatever it finds later
+  /// than `ends` is of no use.
+  asio::awaitable<WorkerFinding> find_out(pid_t pid, bool idle, Depth depth, TimePoint ends);
 
  private:
   asio::awaitable<std::string> trace();
@@ -53,7 +61,7 @@ class Inspector {
   asio::awaitable<std::optional<PendingCollective>> pending();
   asio::awaitable<Frames> stacks_by_signals(pid_t pid);
   asio::awaitable<Frames> stacks_by_signal(pid_t pid, int signal);
-  asio::awaitable<void> look_at_data_loaders(pid_t pid, WorkerFinding& finding);
+  asio::awaitable<void> look_at_data_loaders(pid_t pid, bool ask, WorkerFinding& finding);
   bool find_files();
 
   const WatchFolder& folder_;

@@ -23,10 +23,10 @@ constexpr milliseconds kLookTimeout{5'000};
 
 /// A deep look at a worker, while it lasts.
 struct Introspection::Looking {
-  Looking(const asio::any_io_executor& executor, bool disturbs)
-      : may_disturb{disturbs}, done{executor, kLookTimeout} {}
+  Looking(const asio::any_io_executor& executor, Depth depth_)
+      : depth{depth_}, done{executor, kLookTimeout} {}
 
-  bool may_disturb;
+  Depth depth;
   std::optional<WorkerFinding> found;
   asio::steady_timer done;  // cancelled when it is
 };
@@ -240,7 +240,7 @@ void Introspection::tell_debuggers() {
 /// One look at all workers of the node.
 struct Introspection::Round {
   std::vector<std::shared_ptr<Watched>> to_ask;  // the next one is the last
-  bool may_disturb = false;
+  Depth depth = Depth::kLook;
   TimePoint ends;
   std::vector<WorkerFinding> findings;
   int asking = 0;
@@ -258,7 +258,7 @@ asio::awaitable<void> Introspection::find_out(std::shared_ptr<Round> round) {
     finding.ending = process.ending;
     finding.looked_into = process.pid != 0;
     if (process.ending == Ending::kNone && process.pid != 0)
-      finding = co_await look_into(worker, process.pid, round->may_disturb, round->ends);
+      finding = co_await look_into(worker, process.pid, round->depth, round->ends);
     if (!worker->gone) round->findings.push_back(std::move(finding));
   }
 }
@@ -266,17 +266,17 @@ asio::awaitable<void> Introspection::find_out(std::shared_ptr<Round> round) {
 /// Two looks at the same time would disturb each other: a process has one debugger, and what its
 /// signal handler writes is for one reader.
 asio::awaitable<WorkerFinding> Introspection::look_into(std::shared_ptr<Watched> worker, pid_t pid,
-                                                        bool may_disturb, TimePoint ends) {
+                                                        Depth depth, TimePoint ends) {
   if (!worker->inspector) co_return seen_from_outside(worker->finding.rank, pid);
   const auto other = worker->looking;
-  if (other && (other->may_disturb || !may_disturb)) {
+  if (other && other->depth >= depth) {
     co_await other->done.async_wait(asio::as_tuple(asio::use_awaitable));
     if (other->found) co_return *other->found;
   }
-  const auto own = std::make_shared<Looking>(executor_, may_disturb);
+  const auto own = std::make_shared<Looking>(executor_, depth);
   worker->looking = own;
-  WorkerFinding finding =
-      co_await worker->inspector->find_out(pid, worker->idle, may_disturb, ends);
+  const bool idle = worker->idle || depth == Depth::kSample;
+  WorkerFinding finding = co_await worker->inspector->find_out(pid, idle, depth, ends);
   own->found = finding;
   own->done.cancel();
   if (worker->looking == own) worker->looking.reset();
@@ -284,16 +284,19 @@ asio::awaitable<WorkerFinding> Introspection::look_into(std::shared_ptr<Watched>
 }
 
 /// Some at a time: with all at once on a machine that is busy, none would answer in time.
-asio::awaitable<std::vector<StackGroup>> Introspection::inspect(std::vector<int> first,
-                                                                bool may_disturb,
+asio::awaitable<std::vector<StackGroup>> Introspection::inspect(std::vector<int> first, Depth depth,
                                                                 milliseconds patience) {
   const auto round =
-      std::make_shared<Round>(Round{workers_, may_disturb, Clock::now() + patience, {}, 0, false});
+      std::make_shared<Round>(Round{workers_, depth, Clock::now() + patience, {}, 0, false});
   std::erase_if(round->to_ask, [](const auto& worker) { return worker->finding.rank < 0; });
+  const bool sample = depth == Depth::kSample;
   const auto is_later = [&](const std::shared_ptr<Watched>& worker) {
     return std::ranges::count(first, worker->finding.rank) == 0;
   };  // clang 14 does not compile std::ranges::stable_partition
-  std::stable_partition(round->to_ask.begin(), round->to_ask.end(), is_later);
+  if (sample)
+    std::erase_if(round->to_ask, is_later);
+  else
+    std::stable_partition(round->to_ask.begin(), round->to_ask.end(), is_later);
   const auto done = std::make_shared<asio::steady_timer>(executor_, patience);
   const std::size_t askers = std::min(round->to_ask.size(), kAskersMax);
   round->asking = static_cast<int>(askers);
@@ -304,6 +307,7 @@ asio::awaitable<std::vector<StackGroup>> Introspection::inspect(std::vector<int>
     });
   if (askers > 0) co_await done->async_wait(asio::as_tuple(asio::use_awaitable));
   round->over = true;
+  if (sample) std::erase_if(round->findings, std::not_fn(sleeps_by_itself));
   std::ranges::sort(round->findings, {}, &WorkerFinding::rank);
   co_return fold(round->findings);
 }

@@ -66,9 +66,10 @@ class Introspection {
   void look_again();
 
   /// What the workers do. It takes at most `patience`, so that of very many some may be left out.
-  /// The ranks `first` come first. See Inspector::find_out() and fold(). It may be called again
-  /// before it has ended: then a worker is looked at once for both.
-  asio::awaitable<std::vector<StackGroup>> inspect(std::vector<int> first, bool may_disturb,
+  /// The ranks `first` come first; a sample is of these alone, and has only those that sleep by
+  /// themselves. See Inspector::find_out() and fold(). It may be called again before it has ended:
+  /// then a worker is looked at once for both.
+  asio::awaitable<std::vector<StackGroup>> inspect(std::vector<int> first, Depth depth,
                                                    std::chrono::milliseconds patience);
 
   struct Debugged {
@@ -99,8 +100,8 @@ class Introspection {
   void tell_arrivals(Watched& worker, std::int64_t second, WorkerLook look) const;
   struct Round;
   asio::awaitable<void> find_out(std::shared_ptr<Round> round);
-  asio::awaitable<WorkerFinding> look_into(std::shared_ptr<Watched> worker, pid_t pid,
-                                           bool may_disturb, TimePoint ends);
+  asio::awaitable<WorkerFinding> look_into(std::shared_ptr<Watched> worker, pid_t pid, Depth depth,
+                                           TimePoint ends);
 
   asio::any_io_executor executor_;
   std::optional<WatchFolder> folder_;

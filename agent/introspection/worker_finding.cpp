@@ -106,6 +106,11 @@ StackGroup of_child(const WorkerFinding& finding, const WorkerFinding::Child& ch
 
 }  // namespace
 
+bool sleeps_by_itself(const WorkerFinding& finding) {
+  return finding.state == 'S' && held_up(finding) == HeldUp::kNo && !finding.frames.empty() &&
+         !waiting(finding);
+}
+
 std::vector<StackGroup> describe(const WorkerFinding& finding) {
   StackGroup group{.ranks = std::to_string(finding.rank), .held_up = held_up(finding)};
   const bool stuck = group.held_up != HeldUp::kNo;

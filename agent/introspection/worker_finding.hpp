@@ -37,6 +37,9 @@ struct WorkerFinding {
   std::vector<Child> data_loaders;  // its processes, when it waits for one of them
 };
 
+/// Whether its main thread sleeps at a known place, and not because it waits for other ranks.
+bool sleeps_by_itself(const WorkerFinding& finding);
+
 /// The description of the worker: one group, and one more for each data loader's process that it
 /// waits for and of which there is a stack.
 std::vector<StackGroup> describe(const WorkerFinding& finding);

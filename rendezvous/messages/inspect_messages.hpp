@@ -55,6 +55,9 @@ struct Inspect {
   bool stopping = false;         // the round is stopped afterwards: workers may be disturbed
   std::string first;             // ranks that are to be looked at before all others: "1", "3-7,9"
   std::int64_t patience_ms = 0;  // the answer is to come within that time; 0: within 700 ms
+  /// Only the ranks `first` are looked at, and only where they sleep, if they wait for no other
+  /// rank there: that costs a worker next to nothing, and may be asked again and again.
+  bool sample = false;
   bool operator==(const Inspect&) const = default;
 };
 /// The workers hang. The agent prints it.

@@ -226,7 +226,8 @@ template <> inline constexpr auto kFields<Dismiss> = message("dismiss");
 template <> inline constexpr auto kFields<Inspect> = message("inspect",
     field<&Inspect::round>("round"), field<&Inspect::inspection>("inspection"),
     field<&Inspect::stopping>("stopping"),
-    text<&Inspect::first>("first", kRanks), field<&Inspect::patience_ms>("patience_ms"));
+    text<&Inspect::first>("first", kRanks), field<&Inspect::patience_ms>("patience_ms"),
+    may_miss(field<&Inspect::sample>("sample")));
 template <> inline constexpr auto kFields<HangFound> = message("hang_found",
     field<&HangFound::round>("round"), field<&HangFound::report>("report"));
 template <> inline constexpr auto kFields<Restarted> = message("restarted",

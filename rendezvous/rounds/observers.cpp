@@ -105,6 +105,7 @@ void Observers::arrived(const Node& node, const Arrivals& told, const Roster& no
 void Observers::inspected(const NodeId& node, const Inspected& answer) {
   watch_.take(node, answer);
   dump_.take(node, answer);
+  stragglers_.take(answer);
 }
 
 void Observers::debugging(const Node& node, const Debugging& report) {
@@ -116,6 +117,10 @@ std::optional<HangReport> Observers::look(int round, const Roster& nodes, Outbox
   if (const auto any = debugged_.tell(nodes, out)) {
     *any ? watch_.suspend() : watch_.resume(now);
     *any ? stragglers_.suspend(now) : stragglers_.resume(now);
+  }
+  if (const auto due = stragglers_.next_sample(); due && *due <= now) {
+    const auto [rank, question] = stragglers_.sample(watch_.next_inspection(), now);
+    if (const Node* const node = nodes.with_rank(rank)) out.send(node->peer(), question);
   }
   const RoundWatch::Finding finding = watch_.look(round, now);
   if (const auto* ask = std::get_if<RoundWatch::Ask>(&finding))
@@ -232,6 +237,7 @@ std::optional<TimePoint> Observers::next_due(bool round_runs) const {
     if (t) next = next ? std::min(*next, *t) : t;
   };
   if (round_runs) consider(watch_.next_look());
+  if (round_runs) consider(stragglers_.next_sample());
   if (dump_.under_way()) consider(dump_.due());
   return next;
 }

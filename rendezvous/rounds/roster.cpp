@@ -142,6 +142,12 @@ const Roster::Node* Roster::find(const NodeId& id) const {
   return found == nodes_.end() ? nullptr : &found->second;
 }
 
+const Roster::Node* Roster::with_rank(int rank) const {
+  for (const auto& [id, node] : nodes_)
+    if (node.is_in_round() && node.seats.holds(rank)) return &node;
+  return nullptr;
+}
+
 Roster::Node* Roster::with_peer(PeerId peer) {
   const auto found = by_peer_.find(peer);
   return found == by_peer_.end() ? nullptr : found->second;

@@ -149,6 +149,8 @@ class Roster {
   /// Returns the node of that id; nullptr when it is not there.
   Node* find(const NodeId& id);
   const Node* find(const NodeId& id) const;
+  /// The node of the running round whose worker has that rank; nullptr: there is none.
+  const Node* with_rank(int rank) const;
   /// Returns the node whose agent has that connection; nullptr when none has.
   Node* with_peer(PeerId peer);
   bool has_peer(PeerId peer) const { return by_peer_.contains(peer); }

@@ -149,10 +149,8 @@ void tell_lateness(JobStatus& status, const StragglerWatch& watch, const Roster&
 }
 
 Straggler described(Straggler found, const Roster& nodes) {
-  const int first = ranks_in(found.ranks).front();
-  nodes.for_each([&](const Roster::Node& node) {
-    if (node.is_in_round() && node.seats.holds(first)) found.node = node.join.host;
-  });
+  const auto* const node = nodes.with_rank(ranks_in(found.ranks).front());
+  if (node != nullptr) found.node = node->join.host;
   found.sentence = sentence_of(found);
   return found;
 }

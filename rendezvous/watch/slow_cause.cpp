@@ -32,7 +32,8 @@ constexpr double kTimesOthers = 4;
 constexpr double kRetransmitsMin = 10;
 /// Round trips in a data center take less than 1 ms, also through queues.
 constexpr double kRoundTripMsMin = 5;
-/// All ranks but the slow one wait for it, so they compute a little less anyway.
+/// All ranks but the slow one wait for it, so they compute a little less anyway. Where it is not
+/// known how long they waited, it has to be clearly more.
 constexpr double kMoreCpusMin = 0.25;
 /// A rank that is the last one everywhere still waits while it communicates, which may take this
 /// share of its time. Where it is known how long that took, kShareMin is enough.
@@ -167,23 +168,29 @@ SlowCause network(const StrainRates& slow, const StrainRates& others) {
 }
 
 SlowCause more_work(const StrainRates& slow, const StrainRates& others) {
-  if (!slow.ran || !others.ran || *slow.ran - *others.ran < kMoreCpusMin) return {};
-  if (slow.waited && others.waited && *slow.waited >= *others.waited) return {};
+  if (!slow.ran || !others.ran) return {};
+  const double more = *slow.ran - *others.ran;
+  if (slow.waited && others.waited) {
+    const double late = *others.waited - *slow.waited;
+    if (late < kShareMin || more < kNearlyAsMuch * late) return {};
+  } else if (more < kMoreCpusMin) {
+    return {};
+  }
   return {SlowBecause::kMoreWork,
           fmt::format("it used {:.2f} CPUs, the others {:.2f}, and nothing kept it from them: it "
-                      "has more to compute",
+                      "has more to compute, or computes more slowly",
                       *slow.ran, *others.ran)};
 }
 
 /// The others may sleep as long: they wait for this rank.
-SlowCause waits_outside(const StrainRates& slow) {
+SlowCause waits_outside(const StrainRates& slow, const std::string& sleeps) {
   if (!slow.ran) return {};
   const double idle = 1 - *slow.ran - slow.queued.value_or(0) - slow.waited.value_or(0);
   if (idle < (slow.waited ? kShareMin : kIdleMin)) return {};
   return {SlowBecause::kWaitsOutside,
-          fmt::format("for {} of the time it neither ran nor was ready to run{}: it slept, or "
-                      "waited for data or a device",
-                      percent(idle), slow.waited ? ", nor waited for other ranks" : "")};
+          fmt::format("for {} of the time it neither ran nor was ready to run{}: {}", percent(idle),
+                      slow.waited ? ", nor waited for other ranks" : "",
+                      sleeps.empty() ? "it slept, or waited for data or a device" : sleeps)};
 }
 
 /// Takes the known figures of all ranks into the median's field. `zero_is_known`: for a count that
@@ -207,7 +214,7 @@ void take_median(const std::vector<StrainRates>& ranks, Share StrainRates::*fiel
 
 }  // namespace
 
-SlowCause why_slow(const StrainRates& slow, const StrainRates& others) {
+SlowCause why_slow(const StrainRates& slow, const StrainRates& others, const std::string& sleeps) {
   std::vector<Candidate> candidates;  // as SlowBecause has them
   for (const auto judge : {throttled, stolen, fewer_cpus, queued, memory, disk, slower_clock})
     candidates.push_back(judge(slow, others));
@@ -217,7 +224,7 @@ SlowCause why_slow(const StrainRates& slow, const StrainRates& others) {
       if (candidate.excess >= kNearlyAsMuch * most)
         return {candidate.because, std::move(candidate.sentence)};
   for (const SlowCause& cause :
-       {network(slow, others), more_work(slow, others), waits_outside(slow)})
+       {network(slow, others), more_work(slow, others), waits_outside(slow, sleeps)})
     if (cause.because != SlowBecause::kUnknown) return cause;
   return {};
 }

@@ -34,8 +34,10 @@ struct SlowCause {
 /// What costs time is compared by the share of the time that it cost this rank more than the
 /// others. Where two cost nearly as much, the first one of SlowBecause is named: a full quota and
 /// stolen time also make threads wait for a CPU, and memory that is swapped makes them wait for a
-/// disk. What has no such share is only named if nothing else is.
-SlowCause why_slow(const StrainRates& slow, const StrainRates& others);
+/// disk. What has no such share is only named if nothing else is. `sleeps` says where the slow one
+/// sleeps: see SleepSamples::sentence().
+SlowCause why_slow(const StrainRates& slow, const StrainRates& others,
+                   const std::string& sleeps = "");
 
 /// The median of each figure, among the ranks of which it is known.
 StrainRates median_of(const std::vector<StrainRates>& ranks);

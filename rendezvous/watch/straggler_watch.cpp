@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/numbers.hpp"
-#include "rendezvous/watch/slow_cause.hpp"
 
 namespace ddprun {
 
@@ -76,6 +75,7 @@ std::optional<ArrivalTimes> StragglerWatch::judged_part(const GroupArrivals& tol
 void StragglerWatch::suspend(TimePoint now) {
   suspended_ = now;
   told_.clear();
+  samples_.reset();
 }
 
 void StragglerWatch::resume(TimePoint now) {
@@ -100,6 +100,7 @@ void StragglerWatch::look(const Told& told, TimePoint now) {
   }
   for (const auto& [rank, share] : shares_) judge(rank, share, now);
   if (shares_.empty()) shares_ = std::move(before);
+  choose_sampled(now);
 }
 
 /// A rank may be in several groups: that in which it is latest counts, and that in which it waits
@@ -140,6 +141,31 @@ void StragglerWatch::judge(int rank, const Share& share, TimePoint now) {
   if (!found->second.told || ++found->second.misses >= kLateLooks) suspects_.erase(found);
 }
 
+/// A suspect that sleeps, for all that is known, is looked at before it is told, so that it is told
+/// with the place.
+void StragglerWatch::choose_sampled(TimePoint now) {
+  if (samples_ && suspects_.contains(samples_->rank())) return;
+  samples_.reset();
+  const auto worst = std::ranges::max_element(
+      suspects_, {}, [](const auto& suspect) { return suspect.second.share.late; });
+  if (worst == suspects_.end()) return;
+  const SlowBecause because = why(worst->first).because;
+  if (because == SlowBecause::kUnknown || because == SlowBecause::kWaitsOutside)
+    samples_.emplace(worst->first, now);
+}
+
+std::optional<TimePoint> StragglerWatch::next_sample() const {
+  return samples_ ? samples_->due() : std::nullopt;
+}
+
+StragglerWatch::Sample StragglerWatch::sample(int number, TimePoint now) {
+  return {samples_->rank(), samples_->ask(round_, number, now)};
+}
+
+void StragglerWatch::take(const Inspected& answer) {
+  if (samples_) samples_->take(answer);
+}
+
 /// Several ranks that are late together cost as much as the latest of them.
 StragglerWatch::Change StragglerWatch::changed(TimePoint now) {
   std::vector<int> ranks;
@@ -161,7 +187,7 @@ StragglerWatch::Change StragglerWatch::changed(TimePoint now) {
                          .late_us = worst->share.late_us,
                          .step_us = worst->share.step_us,
                          .lasts_ms = duration_cast<milliseconds>(now - worst->since).count(),
-                         .why = why(worst_rank),
+                         .why = why(worst_rank).sentence,
                          .sentence = ""};
   if (before && straggler_->why.empty()) straggler_->why = before->why;
   const bool is_known = before && before->ranks == straggler_->ranks &&
@@ -170,7 +196,7 @@ StragglerWatch::Change StragglerWatch::changed(TimePoint now) {
 }
 
 /// What a rank waits in collectives, it does not wait for by itself.
-std::string StragglerWatch::why(int rank) const {
+SlowCause StragglerWatch::why(int rank) const {
   std::vector<StrainRates> others;
   std::optional<StrainRates> own;
   for (const auto& [each, told] : strains_) {
@@ -182,8 +208,9 @@ std::string StragglerWatch::why(int rank) const {
     else
       others.push_back(strain);
   }
-  if (!own || others.empty()) return "";
-  return why_slow(*own, median_of(others)).sentence;
+  if (!own || others.empty()) return {};
+  const bool sampled = samples_ && samples_->rank() == rank;
+  return why_slow(*own, median_of(others), sampled ? samples_->sentence() : "");
 }
 
 std::optional<double> StragglerWatch::late_part(int rank) const {

@@ -20,6 +20,8 @@
 #include "base/clock.hpp"
 #include "rendezvous/messages/straggler.hpp"
 #include "rendezvous/watch/lateness.hpp"
+#include "rendezvous/watch/sleep_samples.hpp"
+#include "rendezvous/watch/slow_cause.hpp"
 
 namespace ddprun {
 
@@ -60,6 +62,16 @@ class StragglerWatch {
   void suspend(TimePoint now);
   void resume(TimePoint now);
 
+  /// When a rank that may hold up the others is to be looked at next; nullopt: none is.
+  std::optional<TimePoint> next_sample() const;
+  /// That rank, and the question for its node: see SleepSamples.
+  struct Sample {
+    int rank = 0;
+    Inspect question;
+  };
+  Sample sample(int number, TimePoint now);
+  void take(const Inspected& answer);
+
   /// The ranks that hold up the others now; nullopt: there are none.
   const std::optional<Straggler>& straggler() const { return straggler_; }
 
@@ -89,8 +101,9 @@ class StragglerWatch {
   void look(const Told& told, TimePoint now);
   void note(const GroupLateness& group);
   void judge(int rank, const Share& share, TimePoint now);
+  void choose_sampled(TimePoint now);
   Change changed(TimePoint now);
-  std::string why(int rank) const;
+  SlowCause why(int rank) const;
   static bool is_late(const Share& share);
 
   int round_ = 0;
@@ -102,6 +115,7 @@ class StragglerWatch {
   std::map<int, Share> shares_;                       // by the last look
   std::map<int, StrainRates> strains_;                // by rank: what it has told last
   std::map<int, Suspect> suspects_;
+  std::optional<SleepSamples> samples_;  // the latest suspect's
   std::optional<Straggler> straggler_;
 };
 

@@ -19,11 +19,12 @@ class StragglerFixture : public RoundFixture {
     }
   }
   /// All train for four seconds, and then tell.
-  void look() {
+  void look(const std::optional<StrainRates>& strain = {}) {
     training_.train(40);
     passes_beating(5s, {"a", "b"});
     for (int rank = 0; rank < 4; ++rank)
-      says(rank < 2 ? "a" : "b", Arrivals{1, rank, training_.now_us(), {training_.told(rank)}});
+      says(rank < 2 ? "a" : "b",
+           Arrivals{1, rank, training_.now_us(), {training_.told(rank)}, strain});
   }
 
   JobStatus status() const { return machine_->status(now_, 0); }
@@ -47,6 +48,24 @@ TEST_CASE_METHOD(StragglerFixture, "every node learns which rank holds up the ot
   CHECK(status().summary.straggler->sentence == found.straggler.sentence);
   CHECK(status().ranks.at(3).late_percent == 20);
   CHECK(status().ranks.at(0).late_percent == 0);
+}
+
+TEST_CASE_METHOD(StragglerFixture, "where a slow rank sleeps is looked at before it is reported") {
+  look();
+  CHECK_FALSE(order<Inspect>("a"));
+  for (int i = 0; i < kSleepLooks; ++i) {
+    const auto question = ordered<Inspect>("b");
+    CHECK(question.sample);
+    CHECK(question.first == "3");
+    says("b", Inspected{question.inspection,
+                        {.ranks = "3", .doing = i < 4 ? "sleeps at load (train.py:7)" : ""},
+                        true});
+    passes_beating(kSleepPause + i * kSleepPauseGrows, {"a", "b"});
+  }
+  CHECK_FALSE(order<Inspect>("b"));
+  look(StrainRates{.cpus = 2, .ran = 0.2});
+  CHECK_THAT(ordered<StragglerFound>("a").straggler.why,
+             contains("in 4 of 10 looks it sleeps at load (train.py:7)"));
 }
 
 TEST_CASE_METHOD(StragglerFixture, "every node learns when that rank is as fast as the others") {

@@ -187,12 +187,36 @@ TEST_CASE_METHOD(SlowFixture, "slow: it has more to compute") {
   CHECK(because() == SlowBecause::kMoreWork);
   CHECK(cause().sentence ==
         "it used 0.95 CPUs, the others 0.40, and nothing kept it from them: it has more to "
-        "compute");
+        "compute, or computes more slowly");
   slow.waited = 0.05;
   others.waited = 0.55;
   CHECK(because() == SlowBecause::kMoreWork);
   slow.waited = 0.6;  // so it is no slow one
   CHECK(because() == SlowBecause::kUnknown);
+}
+
+TEST_CASE_METHOD(SlowFixture,
+                 "slow: it computes a little longer, for all of the time that it is late") {
+  slow.ran = 0.98;
+  others.ran = 0.8;
+  CHECK(because() == SlowBecause::kUnknown);  // they may have waited, or had less to do
+  slow.waited = 0.01;
+  others.waited = 0.19;
+  CHECK(because() == SlowBecause::kMoreWork);
+  others.waited = 0.4;
+  CHECK(because() == SlowBecause::kUnknown);
+}
+
+TEST_CASE_METHOD(SlowFixture, "slow: where it sleeps is said, if that was seen") {
+  slow.ran = 0.3;
+  slow.queued = 0;
+  const SlowCause found = why_slow(slow, others, "in 6 of 10 looks it sleeps at load (train.py:7)");
+  CHECK(found.because == SlowBecause::kWaitsOutside);
+  CHECK(found.sentence ==
+        "for 70 % of the time it neither ran nor was ready to run: in 6 of 10 looks it sleeps at "
+        "load (train.py:7)");
+  slow.queued = 0.7;  // it sleeps, and that is not why it is late
+  CHECK_THAT(why_slow(slow, others, "in 6 of 10 looks it sleeps").sentence, !contains("looks"));
 }
 
 TEST_CASE_METHOD(SlowFixture, "slow: it sleeps, or waits for what the kernel does not see") {
