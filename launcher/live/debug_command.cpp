@@ -178,8 +178,8 @@ class DebuggerVisit {
     co_await until(Clock::now() + kSoon);
     if (session_) co_return;
     context_.err.write(name() +
-                       " is in native code that keeps Python's lock, or about to begin: it stops "
-                       "when it comes back. Ctrl-C ends this.\n");
+                       " has not stopped yet: it goes on until others wait for it with the longer "
+                       "time, or is in native code that keeps Python's lock. Ctrl-C ends this.\n");
   }
 
   asio::awaitable<void> take_connections() {
