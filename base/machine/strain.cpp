@@ -49,6 +49,7 @@ StrainRates strain_rates(const Strain& before, const Strain& after,
                     .mhz_max = after.mhz_max,
                     .connections = after.connections,
                     .retransmits = a_second(&Strain::retransmits),
+                    .sending = share(&Strain::sending),
                     .round_trip_ms = static_cast<double>(after.round_trip.count()) / 1000,
                     .waited = std::nullopt};
   const double wanted = rate(&Strain::wanted).value_or(0);

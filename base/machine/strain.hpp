@@ -15,23 +15,27 @@ namespace ddprun {
 struct Strain {
   using Time = std::optional<std::chrono::microseconds>;
 
-  int cpus = 0;                             // on which it may run; 0: not known
-  Time ran;                                 // CPU time of all its threads
-  Time queued;                              // its threads were ready and had no CPU
-  Time throttled;                           // see CpuQuota
-  double quota_cpus = 0;                    // see CpuQuota; 0: there is none
-  Time stolen;                              // other guests of the machine below had the CPUs
-  Time wanted;                              // CPU time that the machine used, or that was stolen
-  Time cpu_pressure;                        // some task in its cgroup, or machine, waited for a CPU
-  Time memory_pressure;                     // some task waited for memory
-  Time io_pressure;                         // some task waited for a disk
-  std::int64_t major_faults = 0;            // pages that it waited for until a disk had read them
-  std::int64_t swapped_bytes = 0;           // now
-  double mhz = 0;                           // frequency now, where it was last; 0: not known
-  double mhz_max = 0;                       // the highest one of that CPU; 0: not known
-  int connections = 0;                      // its own TCP connections now
-  std::int64_t retransmits = 0;             // over them; it falls when one of them is closed
-  std::chrono::microseconds round_trip{0};  // the longest over those that are not on loopback
+  int cpus = 0;                    // on which it may run; 0: not known
+  Time ran;                        // CPU time of all its threads
+  Time queued;                     // its threads were ready and had no CPU
+  Time throttled;                  // see CpuQuota
+  double quota_cpus = 0;           // see CpuQuota; 0: there is none
+  Time stolen;                     // other guests of the machine below had the CPUs
+  Time wanted;                     // CPU time that the machine used, or that was stolen
+  Time cpu_pressure;               // some task in its cgroup, or machine, waited for a CPU
+  Time memory_pressure;            // some task waited for memory
+  Time io_pressure;                // some task waited for a disk
+  std::int64_t major_faults = 0;   // pages that it waited for until a disk had read them
+  std::int64_t swapped_bytes = 0;  // now
+  double mhz = 0;                  // frequency now, where it was last; 0: not known
+  double mhz_max = 0;              // the highest one of that CPU; 0: not known
+  int connections = 0;             // its own TCP connections now
+  std::int64_t retransmits = 0;    // over them; it falls when one of them is closed
+  /// How long what it has sent was under way: see TcpConnection. Over those that leave the machine.
+  Time sending;
+  /// The shortest over those that leave the machine and have sent data in the last seconds: what
+  /// the machine's own way costs, whichever machine is at the other end. 0: there are none.
+  std::chrono::microseconds round_trip{0};
 };
 
 /// What was between two readings with `period` between them, which is more than 0. A total that has

@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kThreadsMax = 256;
+/// A connection that sends nothing keeps the round trip of its last segment.
+constexpr std::chrono::milliseconds kSilentMax{5'000};
 constexpr std::size_t kFilesMax = 4096;
 
 struct Pressure {
@@ -139,7 +141,13 @@ void StrainReader::read_connections(const fs::path& folder, Strain& strain) cons
     if (found == connections_.end() || found->inode != inode) continue;
     ++strain.connections;
     strain.retransmits += found->retransmits;
-    if (!found->loopback) strain.round_trip = std::max(strain.round_trip, found->round_trip);
+    if (found->loopback) continue;
+    if (found->sending)
+      strain.sending = strain.sending.value_or(std::chrono::microseconds{0}) + *found->sending;
+    const auto round_trip = found->round_trip;
+    if (found->silent > kSilentMax || round_trip.count() == 0) continue;
+    if (strain.round_trip.count() == 0 || round_trip < strain.round_trip)
+      strain.round_trip = round_trip;
   }
 }
 

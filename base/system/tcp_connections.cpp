@@ -21,6 +21,11 @@ constexpr std::size_t kPartBytes = 32 * 1024;
 constexpr std::uint32_t kStates = 1U << TCP_ESTABLISHED | 1U << TCP_SYN_SENT | 1U << TCP_FIN_WAIT1 |
                                   1U << TCP_CLOSE_WAIT | 1U << TCP_LAST_ACK | 1U << TCP_CLOSING;
 
+/// Where the kernel has these in its record, which goes on behind the C library's tcp_info: see
+/// tcp_info in linux/tcp.h, which cannot be included beside that. Microseconds in 64 bits.
+constexpr std::size_t kBusyTimeAt = 168;
+constexpr std::size_t kReceiverLimitedAt = 176;
+
 template <typename Header>
 bool take_header(std::string_view bytes, Header& header) {
   if (bytes.size() < sizeof header) return false;
@@ -28,8 +33,10 @@ bool take_header(std::string_view bytes, Header& header) {
   return true;
 }
 
-/// 127.0.0.0/8, also as ::ffff:127.0.0.1, and ::1.
+/// 127.0.0.0/8, also as ::ffff:127.0.0.1, and ::1; or both ends have the same address.
 bool is_loopback(const inet_diag_msg& socket) {
+  if (std::memcmp(socket.id.idiag_src, socket.id.idiag_dst, sizeof socket.id.idiag_dst) == 0)
+    return true;
   unsigned char address[16];
   std::memcpy(address, socket.id.idiag_dst, sizeof address);
   if (socket.idiag_family == AF_INET) return address[0] == 127;
@@ -39,19 +46,25 @@ bool is_loopback(const inet_diag_msg& socket) {
   return std::memcmp(address, kOwn, sizeof kOwn) == 0;
 }
 
-/// An older kernel's record is shorter, and the rest stays 0.
-tcp_info info_among(std::string_view attributes) {
-  tcp_info info{};
+/// The kernel's record of a connection, of which an older kernel has less; "": there is none.
+std::string_view record_among(std::string_view attributes) {
+  std::string_view record;
   for (nlattr attribute{}; take_header(attributes, attribute);) {
     if (attribute.nla_len < NLA_HDRLEN) break;
-    if (attribute.nla_type == INET_DIAG_INFO) {
-      const std::string_view value = attributes.substr(0, attribute.nla_len).substr(NLA_HDRLEN);
-      std::memcpy(&info, value.data(), std::min(value.size(), sizeof info));
-    }
+    if (attribute.nla_type == INET_DIAG_INFO)
+      record = attributes.substr(0, attribute.nla_len).substr(NLA_HDRLEN);
     attributes.remove_prefix(
         std::min<std::size_t>(NLA_ALIGN(attribute.nla_len), attributes.size()));
   }
-  return info;
+  return record;
+}
+
+std::optional<std::chrono::microseconds> sending_in(std::string_view record) {
+  std::uint64_t busy = 0, limited = 0;
+  if (record.size() < kReceiverLimitedAt + sizeof limited) return std::nullopt;
+  std::memcpy(&busy, record.data() + kBusyTimeAt, sizeof busy);
+  std::memcpy(&limited, record.data() + kReceiverLimitedAt, sizeof limited);
+  return std::chrono::microseconds{busy - std::min(busy, limited)};
 }
 
 void list(std::uint8_t family, std::uint32_t number, TimePoint deadline,
@@ -82,10 +95,14 @@ bool read_tcp_connections(std::string_view part, std::uint32_t number,
     if (!take_header(payload, socket)) return false;
     // The attributes behind it are aligned as it is.
     static_assert(sizeof socket == NLMSG_ALIGN(sizeof socket));
-    const tcp_info info = info_among(payload.substr(sizeof socket));
+    const std::string_view record = record_among(payload.substr(sizeof socket));
+    tcp_info info{};
+    std::memcpy(&info, record.data(), std::min(record.size(), sizeof info));
     found.push_back({.inode = socket.idiag_inode,
                      .retransmits = info.tcpi_total_retrans,
                      .round_trip = std::chrono::microseconds{info.tcpi_rtt},
+                     .silent = std::chrono::milliseconds{info.tcpi_last_data_sent},
+                     .sending = sending_in(record),
                      .loopback = is_loopback(socket)});
     part.remove_prefix(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), part.size()));
   }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +14,11 @@ struct TcpConnection {
   std::uint32_t inode = 0;                  // the socket's: "socket:[12345]" of /proc/PID/fd
   std::int64_t retransmits = 0;             // segments that were sent again, since it began
   std::chrono::microseconds round_trip{0};  // smoothed
-  bool loopback = false;                    // its other end has a loopback address
+  std::chrono::milliseconds silent{0};      // since it has sent data last
+  /// Since it began, how long what it had sent was under way, and the other end had room for more;
+  /// nullopt: the kernel does not tell, as before 4.10.
+  std::optional<std::chrono::microseconds> sending;
+  bool loopback = false;  // its other end is on this machine, by the addresses
 };
 
 inline constexpr std::size_t kTcpConnectionsMax = 65'536;

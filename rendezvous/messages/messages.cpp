@@ -134,6 +134,7 @@ template <> inline constexpr auto kFields<StrainRates> = table(
     field<&StrainRates::mhz_max>("mhz_max"),
     field<&StrainRates::connections>("connections"),
     field<&StrainRates::retransmits>("retransmits"),
+    may_miss(field<&StrainRates::sending>("sending")),
     field<&StrainRates::round_trip_ms>("round_trip_ms"));
 template <> inline constexpr auto kFields<Arrivals> = message("arrivals",
     field<&Arrivals::round>("round"), field<&Arrivals::rank>("rank"),

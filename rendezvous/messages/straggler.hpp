@@ -45,7 +45,7 @@ struct Straggler {
   std::string ranks;         // "5", "4-7"
   std::string node;          // the host of the first of them
   double cost_percent = 0;   // a part of everybody's time
-  std::int64_t late_us = 0;  // how late it comes, on average, in a step
+  std::int64_t late_us = 0;  // how late it comes, on average, in a step; 0: it slows collectives
   std::int64_t step_us =
       0;  // how long a step takes: from one wait of all for each other to the next
   std::int64_t lasts_ms = 0;  // how long it has been late
@@ -54,7 +54,8 @@ struct Straggler {
   bool operator==(const Straggler&) const = default;
 };
 /// "rank 5 (h2) makes the others wait 12 % of the time: it is 18 ms late in each step of 150 ms";
-/// and in the past, "rank 5 (h2) made the others wait 12 % of the time". The cause follows.
+/// and in the past, "rank 5 (h2) made the others wait 12 % of the time". One that is not late:
+/// "rank 5 (h2) slows the collectives, which costs all 40 % of the time". The cause follows.
 std::string sentence_of(const Straggler& straggler);
 std::string past_sentence_of(const Straggler& straggler);
 

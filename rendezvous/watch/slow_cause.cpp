@@ -148,23 +148,13 @@ Candidate slower_clock(const StrainRates& slow, const StrainRates& others) {
           std::move(sentence)};
 }
 
-bool stands_out(double slow, double others, double least) {
-  return slow >= std::max(least, kTimesOthers * others);
+Candidate network(const StrainRates& slow, const StrainRates& others) {
+  NetworkExcess found = network_excess(slow, others);
+  return {SlowBecause::kNetwork, found.share, std::move(found.sentence)};
 }
 
-/// It is not known how much time the network has cost.
-SlowCause network(const StrainRates& slow, const StrainRates& others) {
-  if (stands_out(slow.retransmits, others.retransmits, kRetransmitsMin))
-    return {SlowBecause::kNetwork,
-            fmt::format("{:.0f} segments a second of its TCP connections had to be sent again, of "
-                        "the others' {:.0f}",
-                        slow.retransmits, others.retransmits)};
-  if (stands_out(slow.round_trip_ms, others.round_trip_ms, kRoundTripMsMin))
-    return {SlowBecause::kNetwork,
-            fmt::format("a round trip of its slowest TCP connection takes {:.3g} ms, of the "
-                        "others' {:.3g} ms",
-                        slow.round_trip_ms, others.round_trip_ms)};
-  return {};
+bool stands_out(double slow, double others, double least) {
+  return slow >= std::max(least, kTimesOthers * others);
 }
 
 SlowCause more_work(const StrainRates& slow, const StrainRates& others) {
@@ -184,12 +174,11 @@ SlowCause more_work(const StrainRates& slow, const StrainRates& others) {
 
 /// The others may sleep as long: they wait for this rank.
 SlowCause waits_outside(const StrainRates& slow, const std::string& sleeps) {
-  if (!slow.ran) return {};
-  const double idle = 1 - *slow.ran - slow.queued.value_or(0) - slow.waited.value_or(0);
-  if (idle < (slow.waited ? kShareMin : kIdleMin)) return {};
+  const Share idle = idle_share(slow);
+  if (!idle || *idle < (slow.waited ? kShareMin : kIdleMin)) return {};
   return {SlowBecause::kWaitsOutside,
-          fmt::format("for {} of the time it neither ran nor was ready to run{}: {}", percent(idle),
-                      slow.waited ? ", nor waited for other ranks" : "",
+          fmt::format("for {} of the time it neither ran nor was ready to run{}: {}",
+                      percent(*idle), slow.waited ? ", nor waited for other ranks" : "",
                       sleeps.empty() ? "it slept, or waited for data or a device" : sleeps)};
 }
 
@@ -214,17 +203,38 @@ void take_median(const std::vector<StrainRates>& ranks, Share StrainRates::*fiel
 
 }  // namespace
 
+NetworkExcess network_excess(const StrainRates& slow, const StrainRates& others) {
+  if (!slow.sending) return {};
+  std::string sentence = compared("what it sends was under way for {} of the time", *slow.sending,
+                                  ", that of the others for {}", others.sending);
+  // What others send to this rank is under way for as long, so that they do not differ by that.
+  const bool far = stands_out(slow.round_trip_ms, others.round_trip_ms, kRoundTripMsMin);
+  if (far)
+    sentence += fmt::format("; a round trip takes {:.3g} ms, of the others' {:.3g} ms",
+                            slow.round_trip_ms, others.round_trip_ms);
+  if (stands_out(slow.retransmits, others.retransmits, kRetransmitsMin))
+    sentence +=
+        fmt::format("; {:.0f} segments a second had to be sent again, of the others' {:.0f}",
+                    slow.retransmits, others.retransmits);
+  return {far ? *slow.sending : excess(slow.sending, others.sending), std::move(sentence)};
+}
+
+Share idle_share(const StrainRates& rank) {
+  if (!rank.ran) return std::nullopt;
+  return 1 - *rank.ran - rank.queued.value_or(0) - rank.waited.value_or(0);
+}
+
 SlowCause why_slow(const StrainRates& slow, const StrainRates& others, const std::string& sleeps) {
   std::vector<Candidate> candidates;  // as SlowBecause has them
-  for (const auto judge : {throttled, stolen, fewer_cpus, queued, memory, disk, slower_clock})
+  for (const auto judge :
+       {throttled, stolen, fewer_cpus, queued, memory, disk, slower_clock, network})
     candidates.push_back(judge(slow, others));
   const double most = std::ranges::max(candidates, {}, &Candidate::excess).excess;
   if (most >= kShareMin)
     for (Candidate& candidate : candidates)
       if (candidate.excess >= kNearlyAsMuch * most)
         return {candidate.because, std::move(candidate.sentence)};
-  for (const SlowCause& cause :
-       {network(slow, others), more_work(slow, others), waits_outside(slow, sleeps)})
+  for (const SlowCause& cause : {more_work(slow, others), waits_outside(slow, sleeps)})
     if (cause.because != SlowBecause::kUnknown) return cause;
   return {};
 }
@@ -234,7 +244,7 @@ StrainRates median_of(const std::vector<StrainRates>& ranks) {
   for (const auto field :
        {&StrainRates::ran, &StrainRates::queued, &StrainRates::throttled, &StrainRates::stolen,
         &StrainRates::cpu_pressure, &StrainRates::memory_pressure, &StrainRates::io_pressure,
-        &StrainRates::waited})
+        &StrainRates::sending, &StrainRates::waited})
     take_median(ranks, field, found);
   for (const auto field : {&StrainRates::mhz, &StrainRates::mhz_max})
     take_median(ranks, field, found, /*zero_is_known=*/false);

@@ -2,6 +2,7 @@
 // period. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ enum class SlowBecause {
   kMemory,        // it waits for memory: pressure, or pages that come from a disk
   kDisk,          // it waits for a disk
   kSlowerClock,   // its CPU runs at a lower frequency
-  kNetwork,       // its segments get lost, or take long
+  kNetwork,       // its messages are under way for longer
   kMoreWork,      // it computes more in the same time, and nothing keeps it from that
   kWaitsOutside,  // it neither runs nor could: it sleeps, or waits for data or a device
   kUnknown
@@ -38,6 +39,18 @@ struct SlowCause {
 /// sleeps: see SleepSamples::sentence().
 SlowCause why_slow(const StrainRates& slow, const StrainRates& others,
                    const std::string& sleeps = "");
+
+/// By which share of the time, and with which evidence, the rank's network costs more than those of
+/// the others.
+struct NetworkExcess {
+  double share = 0;
+  std::string sentence;
+};
+NetworkExcess network_excess(const StrainRates& slow, const StrainRates& others);
+
+/// The share of the time in which a rank neither ran nor could, nor waited for late ones: it slept,
+/// or was in a collective. nullopt: it is not known.
+std::optional<double> idle_share(const StrainRates& rank);
 
 /// The median of each figure, among the ranks of which it is known.
 StrainRates median_of(const std::vector<StrainRates>& ranks);

@@ -98,6 +98,17 @@ void StragglerWatch::look(const Told& told, TimePoint now) {
     until = found->last;
     note(*found);
   }
+  std::vector<StrainRates> strains;
+  for (const auto& [rank, strain] : strains_) strains.push_back(*strain_of(rank));
+  usual_ = median_of(strains);
+  StrainRates best = usual_;
+  for (const StrainRates& strain : strains) {
+    best.sending = std::min(best.sending, strain.sending);
+    best.round_trip_ms = std::min(best.round_trip_ms, strain.round_trip_ms);
+  }
+  unequal_networks_ = std::ranges::any_of(strains, [&](const StrainRates& strain) {
+    return network_excess(strain, best).share >= kSlowNetwork;
+  });
   for (const auto& [rank, share] : shares_) judge(rank, share, now);
   if (shares_.empty()) shares_ = std::move(before);
   choose_sampled(now);
@@ -126,14 +137,20 @@ bool StragglerWatch::is_late(const Share& share) {
          share.waited <= kOwnWait * share.late;
 }
 
-void StragglerWatch::judge(int rank, const Share& share, TimePoint now) {
-  if (is_late(share)) {
+/// One whose network is slow is late by a little as well: the last message reaches it last.
+void StragglerWatch::judge(int rank, const Share& seen, TimePoint now) {
+  Share share = seen;
+  const auto slows = slows_all(rank);
+  if (slows.value_or(0) > share.late)
+    share = {.late = 0, .cost = *slows, .late_us = 0, .step_us = seen.step_us};
+  if (slows || is_late(share)) {
     Suspect& suspect =
         suspects_.try_emplace(rank, Suspect{.share = share, .since = now}).first->second;
     suspect.share = share;
     suspect.misses = 0;
     ++suspect.looks;
-    if (suspect.looks >= kLateLooks && now - suspect.since >= kLateFor) suspect.told = true;
+    if (suspect.looks >= kLateLooks && now - suspect.since >= kLateFor && is_to_blame(rank))
+      suspect.told = true;
     return;
   }
   const auto found = suspects_.find(rank);
@@ -180,12 +197,13 @@ StragglerWatch::Change StragglerWatch::changed(TimePoint now) {
   }
   const std::optional<Straggler> before = std::exchange(straggler_, std::nullopt);
   if (worst == nullptr) return before ? Change{Over{before->ranks}} : Change{};
-  const double cost = ranks.size() == 1 ? worst->share.cost : worst->share.late;
+  const Share& share = worst->share;
+  const double cost = ranks.size() == 1 || share.late == 0 ? share.cost : share.late;
   straggler_ = Straggler{.ranks = format_number_list(ranks),
                          .node = "",
                          .cost_percent = std::min(100 * cost, 100.0),
-                         .late_us = worst->share.late_us,
-                         .step_us = worst->share.step_us,
+                         .late_us = share.late_us,
+                         .step_us = share.step_us,
                          .lasts_ms = duration_cast<milliseconds>(now - worst->since).count(),
                          .why = why(worst_rank).sentence,
                          .sentence = ""};
@@ -196,19 +214,44 @@ StragglerWatch::Change StragglerWatch::changed(TimePoint now) {
 }
 
 /// What a rank waits in collectives, it does not wait for by itself.
+std::optional<StrainRates> StragglerWatch::strain_of(int rank) const {
+  const auto told = strains_.find(rank);
+  if (told == strains_.end()) return std::nullopt;
+  StrainRates strain = told->second;
+  if (const auto share = shares_.find(rank); share != shares_.end())
+    strain.waited = share->second.waited;
+  return strain;
+}
+
+/// The part of the time that its network costs all; nullopt: too little.
+std::optional<double> StragglerWatch::slows_all(int rank) const {
+  const auto own = strain_of(rank);
+  if (!own) return std::nullopt;
+  const double share = network_excess(*own, usual_).share;
+  const auto idle = idle_share(*own), idle_of_all = idle_share(usual_);
+  if (!idle || !idle_of_all) return std::nullopt;
+  const double cost = std::min({share, *idle, *idle_of_all});
+  return cost >= kSlowNetwork ? std::optional{cost} : std::nullopt;
+}
+
+/// Where the network of some is slow, a rank may be late because its part of the collective before
+/// came last, through the network of another. It is blamed only for a cause of its own.
+bool StragglerWatch::is_to_blame(int rank) const {
+  const auto own = strain_of(rank);
+  if (!own || !unequal_networks_ || slows_all(rank)) return true;
+  const SlowBecause because = why_slow(*own, usual_).because;
+  if (because == SlowBecause::kUnknown) return false;
+  const bool slept = samples_ && samples_->rank() == rank && !samples_->sentence().empty();
+  return because != SlowBecause::kWaitsOutside || slept;
+}
+
 SlowCause StragglerWatch::why(int rank) const {
+  const auto own = strain_of(rank);
   std::vector<StrainRates> others;
-  std::optional<StrainRates> own;
-  for (const auto& [each, told] : strains_) {
-    StrainRates strain = told;
-    if (const auto share = shares_.find(each); share != shares_.end())
-      strain.waited = share->second.waited;
-    if (each == rank)
-      own = strain;
-    else
-      others.push_back(strain);
-  }
+  for (const auto& [each, told] : strains_)
+    if (each != rank) others.push_back(*strain_of(each));
   if (!own || others.empty()) return {};
+  if (slows_all(rank)) return {SlowBecause::kNetwork, network_excess(*own, usual_).sentence};
   const bool sampled = samples_ && samples_->rank() == rank;
   return why_slow(*own, median_of(others), sampled ? samples_->sentence() : "");
 }

@@ -6,6 +6,9 @@
 // another, in another group, is none. So a rank that saves a checkpoint or is compiled, a noisy
 // machine and a warm-up make none.
 //
+// A rank may also slow all others without being late: where its network is slow, all are equally
+// long in the collectives that they have in common.
+//
 // It is passive, as CoordinatorMachine is, which owns it.
 #pragma once
 
@@ -33,6 +36,9 @@ inline constexpr int kLatenessSteps = 12;
 inline constexpr double kLatePart = 0.05;
 inline constexpr double kLateSteps = 0.75;
 inline constexpr double kOwnWait = 0.5;
+/// A rank with a slow network slows all where what it sends is under way for so much more of the
+/// time, and every one spends as much in collectives or asleep.
+inline constexpr double kSlowNetwork = 0.2;
 /// It is a straggler after this many looks in turn and that time, and none any more after as many
 /// in which it was not late. This part of a look's collectives has to be newer than the look
 /// before.
@@ -103,7 +109,10 @@ class StragglerWatch {
   void judge(int rank, const Share& share, TimePoint now);
   void choose_sampled(TimePoint now);
   Change changed(TimePoint now);
+  std::optional<StrainRates> strain_of(int rank) const;
   SlowCause why(int rank) const;
+  std::optional<double> slows_all(int rank) const;
+  bool is_to_blame(int rank) const;
   static bool is_late(const Share& share);
 
   int round_ = 0;
@@ -113,6 +122,8 @@ class StragglerWatch {
   std::map<std::int64_t, Told> told_;                 // by the moment: see Arrivals::look
   std::map<std::string, std::int64_t> looked_until_;  // by group: the last collective so far
   std::map<int, Share> shares_;                       // by the last look
+  StrainRates usual_;                                 // the median of all ranks, by the last look
+  bool unequal_networks_ = false;                     // some send for longer, by the last look
   std::map<int, StrainRates> strains_;                // by rank: what it has told last
   std::map<int, Suspect> suspects_;
   std::optional<SleepSamples> samples_;  // the latest suspect's

@@ -34,6 +34,7 @@ TEST_CASE("two readings tell what was in between") {
   before.cpu_pressure = before.memory_pressure = before.io_pressure = 5s;
   before.major_faults = 7;
   before.retransmits = 100;
+  before.sending = 1s;
   Strain after{.cpus = 4, .ran = 4s, .queued = 3s, .throttled = 6s, .quota_cpus = 1.5};
   after.stolen = 11s;
   after.wanted = 104s;
@@ -46,6 +47,7 @@ TEST_CASE("two readings tell what was in between") {
   after.mhz_max = 3200;
   after.connections = 3;
   after.retransmits = 105;
+  after.sending = 1500ms;
   after.round_trip = 1500us;
   StrainRates rates{.cpus = 4, .ran = 1.5, .queued = 0.5, .throttled = 3, .quota_cpus = 1.5};
   rates.stolen = 0.25;
@@ -58,6 +60,7 @@ TEST_CASE("two readings tell what was in between") {
   rates.mhz_max = 3200;
   rates.connections = 3;
   rates.retransmits = 2.5;
+  rates.sending = 0.25;
   rates.round_trip_ms = 1.5;
   CHECK(strain_rates(before, after, 2s) == rates);
 }

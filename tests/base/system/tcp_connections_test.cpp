@@ -31,13 +31,15 @@ std::string bytes_of(const Record& record) {
 
 /// A record of the kernel's about one connection.
 std::string record_of(std::uint32_t inode, const char* far, std::uint16_t type,
-                      std::size_t info_bytes = sizeof(tcp_info)) {
+                      std::size_t info_bytes = 184) {
   inet_diag_msg socket{};
   const auto address = asio::ip::make_address(far);
   socket.idiag_family = address.is_v4() ? AF_INET : AF_INET6;
   socket.idiag_inode = inode;
   if (address.is_v4()) {
     const auto bytes = address.to_v4().to_bytes();
+    const auto own = asio::ip::make_address("10.9.9.9").to_v4().to_bytes();
+    std::memcpy(socket.id.idiag_src, own.data(), own.size());
     std::memcpy(socket.id.idiag_dst, bytes.data(), bytes.size());
   } else {
     const auto bytes = address.to_v6().to_bytes();
@@ -45,11 +47,15 @@ std::string record_of(std::uint32_t inode, const char* far, std::uint16_t type,
   }
   tcp_info info{};
   info.tcpi_rtt = 1500;
+  info.tcpi_last_data_sent = 40;
   info.tcpi_total_retrans = 12;
+  std::string record = bytes_of(info);
+  record.resize(168);
+  record += bytes_of(std::uint64_t{900}) + bytes_of(std::uint64_t{200});  // limited by the receiver
   const nlattr other{NLA_HDRLEN + 1, INET_DIAG_SHUTDOWN};  // one byte, and three to align it
   const nlattr attribute{static_cast<std::uint16_t>(NLA_HDRLEN + info_bytes), INET_DIAG_INFO};
   std::string payload = bytes_of(socket) + bytes_of(other) + std::string(4, '\1') +
-                        bytes_of(attribute) + bytes_of(info).substr(0, info_bytes);
+                        bytes_of(attribute) + record.substr(0, info_bytes);
   nlmsghdr header{};
   header.nlmsg_len = static_cast<std::uint32_t>(NLMSG_HDRLEN + payload.size());
   header.nlmsg_type = type;
@@ -73,15 +79,18 @@ TEST_CASE("a part of the kernel's list has several connections") {
   std::vector<TcpConnection> found;
   CHECK(read_tcp_connections(record_of(1, "10.0.0.1") + record_of(2, "127.0.1.1") +
                                  record_of(3, "::1") + record_of(4, "::ffff:127.0.0.1") +
-                                 record_of(5, "::ffff:10.0.0.1") + record_of(6, "fe80::1"),
+                                 record_of(5, "::ffff:10.0.0.1") + record_of(6, "fe80::1") +
+                                 record_of(7, "10.9.9.9"),
                              kNumber, found));
-  REQUIRE(found.size() == 6);
-  const bool loopback[] = {false, true, true, true, false, false};
+  REQUIRE(found.size() == 7);
+  const bool loopback[] = {false, true, true, true, false, false, true};
   for (std::size_t i = 0; i < found.size(); ++i) {
     INFO("connection " << i + 1);
     CHECK(found[i].inode == i + 1);
     CHECK(found[i].round_trip == 1500us);
     CHECK(found[i].retransmits == 12);
+    CHECK(found[i].silent == 40ms);
+    CHECK(found[i].sending == 700us);
     CHECK(found[i].loopback == loopback[i]);
   }
 }
@@ -102,6 +111,7 @@ TEST_CASE("an older kernel tells less of a connection") {
   REQUIRE(found.size() == 1);
   CHECK(found[0].round_trip == 1500us);
   CHECK(found[0].retransmits == 0);
+  CHECK_FALSE(found[0].sending);
 }
 
 TEST_CASE("of a list that is cut anywhere, or has wrong lengths, nothing is read behind its end") {

@@ -48,5 +48,19 @@ TEST_CASE("a sentence says who makes the others wait, for how long, and why") {
         "150 ms; no cause was found");
 }
 
+TEST_CASE("of a rank that slows all without being late, it is said what all spend") {
+  Straggler slow = straggler();
+  slow.late_us = 0;
+  slow.why = "its network is slow";
+  CHECK(sentence_of(slow) ==
+        "rank 5 (h2) slows the collectives, which costs all 12 % of the time: its network is "
+        "slow");
+  CHECK(past_sentence_of(slow) ==
+        "rank 5 (h2) slowed the collectives, which costs all 12 % of the time: its network is "
+        "slow");
+  slow.ranks = "4-7";
+  CHECK_THAT(sentence_of(slow), contains("ranks 4-7 (h2) slow the collectives"));
+}
+
 }  // namespace
 }  // namespace ddprun

@@ -39,6 +39,12 @@ class Looked {
     return watch_.straggler() ? watch_.straggler()->ranks : "";
   }
   const StragglerWatch& watch() const { return watch_; }
+  void sees_in_all_samples(const std::string& doing) {
+    for (int number = 1; watch_.next_sample(); ++number) {
+      watch_.sample(number, *watch_.next_sample());
+      watch_.take(Inspected{number, {.ranks = "1", .doing = doing}, true});
+    }
+  }
   /// Somebody debugs the job during this many looks.
   void is_debugged(int looks) {
     watch_.suspend(now());
@@ -126,6 +132,78 @@ TEST_CASE("a straggler that is as fast as the others is none after two looks") {
   REQUIRE(std::holds_alternative<StragglerWatch::Over>(change));
   CHECK(std::get<StragglerWatch::Over>(change).ranks == "2");
   CHECK_FALSE(job.watch().straggler().has_value());
+}
+
+/// All sleep for half of the time; what rank 2 sends takes longer.
+StrainRates far_away(int rank) {
+  StrainRates strain{.cpus = 2, .ran = 0.5, .queued = 0.02};
+  strain.sending = rank == 2 ? 0.45 : 0.05;
+  return strain;
+}
+
+TEST_CASE("a rank with a slow network slows all without being late") {
+  Looked job{4, slow(2, 0)};
+  CHECK(std::holds_alternative<std::monostate>(job.look(far_away)));
+  const auto change = job.look(far_away);
+  REQUIRE(std::holds_alternative<StragglerWatch::Found>(change));
+  const Straggler& found = std::get<StragglerWatch::Found>(change).straggler;
+  CHECK(found.ranks == "2");
+  CHECK(found.late_us == 0);
+  CHECK(found.cost_percent == Approx(40));
+  CHECK(found.why ==
+        "what it sends was under way for 45 % of the time, that of the others for 5 %");
+  CHECK_FALSE(job.watch().next_sample());
+}
+
+TEST_CASE("of a rank that is late by its network, what that costs all is told") {
+  Looked late{4, slow(2, 12'000)};
+  for (int i = 0; i < 2; ++i) late.look(far_away);
+  REQUIRE(late.watch().straggler());
+  CHECK(late.watch().straggler()->late_us == 0);
+  Looked later{4, slow(2, 300'000)};
+  for (int i = 0; i < 4; ++i)
+    later.look([](int rank) {
+      StrainRates strain = far_away(rank);
+      strain.ran = rank == 2 ? 0.97 : 0.2;
+      return strain;
+    });
+  REQUIRE(later.watch().straggler());
+  CHECK(later.watch().straggler()->late_us == 300'000);
+}
+
+TEST_CASE("where messages take long, a rank that only waits for them is not blamed") {
+  // What rank 2 sends takes long, and comes to rank 1 last. Rank 0 sends through its queue as well.
+  const auto strain = [](int rank) {
+    StrainRates far = far_away(rank);
+    far.sending = rank == 1 ? 0.1 : 0.6;
+    return far;
+  };
+  Looked job{3, slow(1, 30'000)};
+  for (int i = 0; i < 4; ++i) job.look(strain);
+  CHECK_FALSE(job.watch().straggler());
+  Looked sleeps{3, slow(1, 30'000)};
+  sleeps.look(strain);
+  sleeps.sees_in_all_samples("sleeps at load (train.py:7)");
+  for (int i = 0; i < 2; ++i) sleeps.look(strain);
+  REQUIRE(sleeps.watch().straggler());
+  CHECK_THAT(sleeps.watch().straggler()->why, contains("it sleeps at load"));
+}
+
+TEST_CASE("a slow network slows nobody who computes all the time") {
+  Looked computes{4, slow(2, 0)};
+  for (int i = 0; i < 4; ++i)
+    computes.look([](int rank) {
+      StrainRates strain = far_away(rank);
+      strain.ran = 0.9;
+      return strain;
+    });
+  CHECK_FALSE(computes.watch().straggler());
+}
+
+TEST_CASE("a network that is slow for all is no rank's") {
+  Looked job{4, slow(2, 0)};
+  for (int i = 0; i < 4; ++i) job.look([](int) { return far_away(2); });
+  CHECK_FALSE(job.watch().straggler());
 }
 
 TEST_CASE("ranks that are late together are reported together") {
