@@ -26,12 +26,13 @@ Common in_common(const std::map<int, ArrivalTimes>& arrivals) {
     first = std::max(first, times.first);
     end = std::min(end, times.first + static_cast<std::int64_t>(times.at_us.size()));
   }
-  Common common{first, {}};
-  for (std::int64_t number = first; number < end; ++number) {
-    Column& column = common.columns.emplace_back();
-    column.reserve(arrivals.size());
-    for (const auto& [rank, times] : arrivals)
-      column.push_back(times.at_us[static_cast<std::size_t>(number - times.first)]);
+  if (end <= first) return {};
+  Common common{first, std::vector(static_cast<std::size_t>(end - first), Column(arrivals.size()))};
+  std::size_t row = 0;
+  for (const auto& [rank, times] : arrivals) {
+    auto at = times.at_us.begin() + (first - times.first);
+    for (Column& column : common.columns) column[row] = *at++;
+    ++row;
   }
   return common;
 }
