@@ -98,11 +98,12 @@ bool is_last_done(const json* last, const std::string& id, std::int64_t enqueued
   return done;
 }
 
+bool is_sequence(std::int64_t number) { return number >= 0 && number <= kSequenceMax; }
+
 /// A group's collectives that follow one another without a gap, and when they were entered.
 class ArrivalLog {
  public:
   void note(std::int64_t sequence, std::int64_t at_us) {
-    if (sequence < 0 || sequence > kSequenceMax) return;
     if (!at_us_.empty() && sequence != first_ + static_cast<std::int64_t>(at_us_.size()))
       at_us_.clear();
     if (at_us_.empty()) first_ = sequence;
@@ -175,11 +176,19 @@ std::vector<GroupArrivals> read_arrivals(std::string_view trace) {
   const auto list = entries(&*last);
   if (!list) return {};
   std::map<std::string, ArrivalLog> logs;
-  for (const json* entry : *list)
-    if (bool_in(member(entry, "is_p2p")) == false)
-      logs[name_in(member(entry, "process_group")).name].note(
-          number_of(entry, "collective_seq_id"),
-          number_of(entry, "time_created_ns") / kNanosecondsPerMicrosecond);
+  std::map<std::string, std::int64_t> messages;  // in each group before the first of these
+  for (const json* entry : *list) {
+    const auto is_message = bool_in(member(entry, "is_p2p"));
+    if (is_message == true) return {};
+    const std::int64_t number = number_of(entry, "collective_seq_id");
+    // Gloo's messages have no entry of their own, but count as operations.
+    const std::int64_t operations = number_of(entry, "op_id");
+    if (!is_message || !is_sequence(number) || !is_sequence(operations)) continue;
+    const std::string group = name_in(member(entry, "process_group")).name;
+    const auto before = messages.try_emplace(group, operations - number).first->second;
+    if (operations > 0 && operations - number != before) return {};
+    logs[group].note(number, number_of(entry, "time_created_ns") / kNanosecondsPerMicrosecond);
+  }
   std::vector<GroupArrivals> groups;
   for (auto& [name, log] : logs)
     if (groups.size() < kProgressGroupsMax && !name.empty() && !log.empty())

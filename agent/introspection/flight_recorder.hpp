@@ -44,7 +44,8 @@ struct PendingCollective {
 std::optional<PendingCollective> read_pending(std::string_view trace);
 
 /// When the worker has entered the last collectives of each of its groups, in microseconds since
-/// 1970, by the last entries of the trace. Messages between two ranks are left out.
+/// 1970, by the last entries of the trace. None where a message to or from one other rank is among
+/// these: in a pipeline each stage is late because of the stage before it.
 std::vector<GroupArrivals> read_arrivals(std::string_view trace);
 
 /// In which operation of the store the worker waits, by the counters: "init_process_group", "wait",

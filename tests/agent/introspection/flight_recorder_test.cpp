@@ -48,19 +48,34 @@ TEST_CASE("a name is known also when the ring has forgotten its entries") {
 
 /// An entry of a collective, or of a message between two ranks, entered that many µs after 1970.
 std::string entered(std::int64_t sequence, const std::string& group, std::int64_t at_us,
-                    bool is_message = false) {
+                    bool is_message = false, std::int64_t operations = 0) {
   return R"({"collective_seq_id":)" + std::to_string(sequence) + R"(,"is_p2p":)" +
          (is_message ? "true" : "false") + R"(,"pg_id":0,"process_group":)" + group +
-         R"(,"time_created_ns":)" + std::to_string(at_us * 1'000) + "}";
+         R"(,"time_created_ns":)" + std::to_string(at_us * 1'000) + R"(,"op_id":)" +
+         std::to_string(operations) + "}";
 }
 
 TEST_CASE("arrivals are those of the last collectives that follow one another, in each group") {
-  const auto arrivals =
-      read_arrivals(trace(entered(3, kDefault, 100) + "," + entered(7, kDefault, 200) + "," +
-                              entered(1, kOther, 210) + "," + entered(8, kDefault, 250) + "," +
-                              entered(8, kDefault, 260, true) + "," + entered(9, kDefault, 240),
-                          ""));
+  const auto arrivals = read_arrivals(trace(
+      entered(3, kDefault, 100) + "," + entered(7, kDefault, 200) + "," + entered(1, kOther, 210) +
+          "," + entered(8, kDefault, 250) + "," + entered(9, kDefault, 240),
+      ""));
   CHECK(arrivals == std::vector<GroupArrivals>{{"0", 7, 200, {50, 0}}, {"3", 1, 210, {}}});
+}
+
+TEST_CASE("a rank that exchanges messages with single others is not compared by its arrivals") {
+  CHECK(read_arrivals(trace(entered(7, kDefault, 200) + "," + entered(8, kDefault, 210, true) +
+                                "," + entered(8, kDefault, 250),
+                            ""))
+            .empty());
+  const auto with_messages = [](int between) {
+    return read_arrivals(trace(entered(7, kDefault, 200, false, 9) + "," +
+                                   entered(1, kOther, 205, false, 4) + "," +
+                                   entered(8, kDefault, 210, false, 10 + between),
+                               ""));
+  };
+  CHECK(with_messages(0).size() == 2);
+  CHECK(with_messages(1).empty());
 }
 
 TEST_CASE("arrivals of no more collectives are reported than fit") {
