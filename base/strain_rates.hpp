@@ -25,7 +25,7 @@ struct StrainRates {
   double mhz_max = 0;                     // the highest one of that CPU; 0: not known
   int connections = 0;                    // its TCP connections at the end
   double retransmits = 0;                 // segments a second, over all of them
-  std::optional<double> sending;          // share in which what it had sent was under way
+  std::optional<double> sending;          // share in which what it had sent was in flight
   double round_trip_ms = 0;               // the shortest over those that leave the machine
   std::optional<double> waited;  // share of the time in collectives, if the caller knows it
   bool operator==(const StrainRates&) const = default;

@@ -31,7 +31,7 @@ struct Strain {
   double mhz_max = 0;              // the highest one of that CPU; 0: not known
   int connections = 0;             // its own TCP connections now
   std::int64_t retransmits = 0;    // over them; it falls when one of them is closed
-  /// How long what it has sent was under way: see TcpConnection. Over those that leave the machine.
+  /// How long what it has sent was in flight: see TcpConnection. Over those that leave the machine.
   Time sending;
   /// The shortest over those that leave the machine and have sent data in the last seconds: what
   /// the machine's own way costs, whichever machine is at the other end. 0: there are none.

@@ -15,7 +15,7 @@ struct TcpConnection {
   std::int64_t retransmits = 0;             // segments that were sent again, since it began
   std::chrono::microseconds round_trip{0};  // smoothed
   std::chrono::milliseconds silent{0};      // since it has sent data last
-  /// Since it began, how long what it had sent was under way, and the other end had room for more;
+  /// Since it began, how long what it had sent was in flight, and the other end had room for more;
   /// nullopt: the kernel does not tell, as before 4.10.
   std::optional<std::chrono::microseconds> sending;
   bool loopback = false;  // its other end is on this machine, by the addresses

@@ -11,7 +11,8 @@
 
 namespace ddprun {
 
-/// So many looks are made, in about three seconds. A place counts that this many of them have seen.
+/// This many looks are made, in about three seconds. A place counts that this many of them have
+/// seen.
 inline constexpr int kSleepLooks = 10;
 inline constexpr int kSleepSeenMin = 2;
 /// From one look to the next. Each pause is longer than the one before, so that looks do not always

@@ -205,9 +205,9 @@ void take_median(const std::vector<StrainRates>& ranks, Share StrainRates::*fiel
 
 NetworkExcess network_excess(const StrainRates& slow, const StrainRates& others) {
   if (!slow.sending) return {};
-  std::string sentence = compared("what it sends was under way for {} of the time", *slow.sending,
+  std::string sentence = compared("what it sends was in flight for {} of the time", *slow.sending,
                                   ", that of the others for {}", others.sending);
-  // What others send to this rank is under way for as long, so that they do not differ by that.
+  // What others send to this rank is in flight for as long, so that they do not differ by that.
   const bool far = stands_out(slow.round_trip_ms, others.round_trip_ms, kRoundTripMsMin);
   if (far)
     sentence += fmt::format("; a round trip takes {:.3g} ms, of the others' {:.3g} ms",

@@ -18,7 +18,7 @@ enum class SlowBecause {
   kMemory,        // it waits for memory: pressure, or pages that come from a disk
   kDisk,          // it waits for a disk
   kSlowerClock,   // its CPU runs at a lower frequency
-  kNetwork,       // its messages are under way for longer
+  kNetwork,       // its messages are in flight for longer
   kMoreWork,      // it computes more in the same time, and nothing keeps it from that
   kWaitsOutside,  // it neither runs nor could: it sleeps, or waits for data or a device
   kUnknown

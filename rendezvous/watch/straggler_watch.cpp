@@ -158,8 +158,8 @@ void StragglerWatch::judge(int rank, const Share& seen, TimePoint now) {
   if (!found->second.told || ++found->second.misses >= kLateLooks) suspects_.erase(found);
 }
 
-/// A suspect that sleeps, for all that is known, is looked at before it is told, so that it is told
-/// with the place.
+/// A suspect that sleeps, for all that is known, is looked at before it is reported, so that the
+/// report has the place.
 void StragglerWatch::choose_sampled(TimePoint now) {
   if (samples_ && suspects_.contains(samples_->rank())) return;
   samples_.reset();

@@ -36,7 +36,7 @@ inline constexpr int kLatenessSteps = 12;
 inline constexpr double kLatePart = 0.05;
 inline constexpr double kLateSteps = 0.75;
 inline constexpr double kOwnWait = 0.5;
-/// A rank with a slow network slows all where what it sends is under way for so much more of the
+/// A rank with a slow network slows all where what it sends is in flight for so much more of the
 /// time, and every one spends as much in collectives or asleep.
 inline constexpr double kSlowNetwork = 0.2;
 /// It is a straggler after this many looks in turn and that time, and none any more after as many

@@ -48,7 +48,7 @@ TEST_CASE("a sentence says who makes the others wait, for how long, and why") {
         "150 ms; no cause was found");
 }
 
-TEST_CASE("of a rank that slows all without being late, it is said what all spend") {
+TEST_CASE("of a rank that slows all without being late, the cost for all is reported") {
   Straggler slow = straggler();
   slow.late_us = 0;
   slow.why = "its network is slow";

@@ -22,14 +22,14 @@ class SamplesFixture {
   SleepSamples samples_{3, now_};
 };
 
-TEST_CASE_METHOD(SamplesFixture, "the place at which a rank sleeps most often is told") {
+TEST_CASE_METHOD(SamplesFixture, "the place at which a rank sleeps most often is reported") {
   for (const char* doing :
        {"", "sleeps at load (a.py:1)", "", "sleeps at load (a.py:1)", "sleeps at wait (b.py:2)"})
     look(doing);
   CHECK(samples_.sentence() == "in 2 of 5 looks it sleeps at load (a.py:1)");
 }
 
-TEST_CASE_METHOD(SamplesFixture, "a place that only one look has seen is not told") {
+TEST_CASE_METHOD(SamplesFixture, "a place that only one look has seen is not reported") {
   CHECK(samples_.sentence().empty());
   look("sleeps at load (a.py:1)");
   look("sleeps at wait (b.py:2)");

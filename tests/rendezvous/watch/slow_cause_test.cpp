@@ -165,12 +165,12 @@ TEST_CASE_METHOD(SlowFixture, "slow: what it sends takes long") {
   slow.sending = 0.6;
   CHECK(because() == SlowBecause::kNetwork);
   CHECK(cause().sentence ==
-        "what it sends was under way for 60 % of the time, that of the others for 1 %");
+        "what it sends was in flight for 60 % of the time, that of the others for 1 %");
   slow.round_trip_ms = 40;
   slow.retransmits = 40;
   CHECK(
       cause().sentence ==
-      "what it sends was under way for 60 % of the time, that of the others for 1 %; a round trip "
+      "what it sends was in flight for 60 % of the time, that of the others for 1 %; a round trip "
       "takes 40 ms, of the others' 0.2 ms; 40 segments a second had to be sent again, of the "
       "others' 1");
   others.sending = 0.55;  // its neighbours send to it, which takes as long
@@ -205,7 +205,7 @@ TEST_CASE_METHOD(SlowFixture,
   CHECK(because() == SlowBecause::kUnknown);
 }
 
-TEST_CASE_METHOD(SlowFixture, "slow: where it sleeps is said, if that was seen") {
+TEST_CASE_METHOD(SlowFixture, "slow: where it sleeps is reported, if that was seen") {
   slow.ran = 0.3;
   slow.queued = 0;
   const SlowCause found = why_slow(slow, others, "in 6 of 10 looks it sleeps at load (train.py:7)");

@@ -151,11 +151,11 @@ TEST_CASE("a rank with a slow network slows all without being late") {
   CHECK(found.late_us == 0);
   CHECK(found.cost_percent == Approx(40));
   CHECK(found.why ==
-        "what it sends was under way for 45 % of the time, that of the others for 5 %");
+        "what it sends was in flight for 45 % of the time, that of the others for 5 %");
   CHECK_FALSE(job.watch().next_sample());
 }
 
-TEST_CASE("of a rank that is late by its network, what that costs all is told") {
+TEST_CASE("of a rank that is late by its network, what that costs all is reported") {
   Looked late{4, slow(2, 12'000)};
   for (int i = 0; i < 2; ++i) late.look(far_away);
   REQUIRE(late.watch().straggler());
