@@ -2,6 +2,7 @@
 # kind: exception
 # ranks: 1
 # type: bdb.BdbQuit
+# before: 3.14
 import pdb
 
 import meet

@@ -29,5 +29,5 @@ class Slow(Dataset):
 
 meet.everybody_is_there()
 dist.init_process_group("gloo")
-for batch in DataLoader(Slow(), batch_size=4, num_workers=2):
+for batch in DataLoader(Slow(), batch_size=4, num_workers=2, multiprocessing_context="fork"):
     dist.all_reduce(batch)

@@ -196,7 +196,7 @@ TEST_CASE("a gzipped shard that ends early is refused") {
   const NumberedShards files{1, 100, "w:gz"};
   const fs::path path = files.paths().front();
   fs::resize_file(path, fs::file_size(path) / 2);
-  CHECK_THAT(error_of(path), contains("truncated"));
+  CHECK_THAT(error_of(path), contains("runcated"));  // libarchive 3.8 has a capital letter
 }
 
 TEST_CASE("options that make no sense are refused") {
