@@ -132,9 +132,13 @@ void StragglerWatch::note(const GroupLateness& group) {
   }
 }
 
+/// It is late because of another rank, in another group.
+bool StragglerWatch::waits_itself(const Share& share) {
+  return share.waited > kOwnWait * share.late;
+}
+
 bool StragglerWatch::is_late(const Share& share) {
-  return share.late >= kLatePart && share.steps >= kLateSteps &&
-         share.waited <= kOwnWait * share.late;
+  return share.late >= kLatePart && share.steps >= kLateSteps && !waits_itself(share);
 }
 
 /// One whose network is slow is late by a little as well: the last message reaches it last.
@@ -258,7 +262,8 @@ SlowCause StragglerWatch::why(int rank) const {
 
 std::optional<double> StragglerWatch::late_part(int rank) const {
   const auto share = shares_.find(rank);
-  return share == shares_.end() ? std::nullopt : std::optional{share->second.late};
+  if (share == shares_.end()) return std::nullopt;
+  return waits_itself(share->second) ? 0 : share->second.late;
 }
 
 }  // namespace ddprun

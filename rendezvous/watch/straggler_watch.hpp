@@ -81,8 +81,8 @@ class StragglerWatch {
   /// The ranks that hold up the others now; nullopt: there are none.
   const std::optional<Straggler>& straggler() const { return straggler_; }
 
-  /// Which part of everybody's time the others have waited for a rank, by the last look; nullopt:
-  /// it is not known.
+  /// Which part of everybody's time the others have waited for a rank that did not wait for another
+  /// itself, by the last look; nullopt: it is not known.
   std::optional<double> late_part(int rank) const;
 
  private:
@@ -113,6 +113,7 @@ class StragglerWatch {
   SlowCause why(int rank) const;
   std::optional<double> slows_all(int rank) const;
   bool is_to_blame(int rank) const;
+  static bool waits_itself(const Share& share);
   static bool is_late(const Share& share);
 
   int round_ = 0;

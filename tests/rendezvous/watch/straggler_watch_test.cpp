@@ -298,6 +298,7 @@ TEST_CASE("one that waits for a straggler in another group is none itself") {
   }
   REQUIRE(watch.straggler().has_value());
   CHECK(watch.straggler()->ranks == "3");
+  CHECK(watch.late_part(2) == 0.0);
 }
 
 TEST_CASE("nothing is reported before all ranks have told, and strange words are passed over") {
