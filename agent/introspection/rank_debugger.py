@@ -147,6 +147,10 @@ class RankDebugger(Commands):
         # From its end on, each call of a function in Python would be stopped in.
         bdb.Bdb.set_trace(self, frame)
         self.__dict__.update(wanted)
+        # Since Python 3.13 it also asks for a stop at the next instruction of each of these frames.
+        while frame and hasattr(frame, "f_trace_opcodes"):
+            frame.f_trace_opcodes = False
+            frame = frame.f_back
 
     def stop_at_error(self, error):
         self.reset()

@@ -75,7 +75,7 @@ def serve(pipe):
     while pipe.recv():
         pipe.send("here")
 ours, theirs = multiprocessing.Pipe()
-child = multiprocessing.Process(target=serve, args=[theirs], daemon=True)
+child = multiprocessing.get_context("fork").Process(target=serve, args=[theirs], daemon=True)
 if os.environ["HOW"] == "alone":
     child.start()
 def save(*_):

@@ -34,7 +34,8 @@ compare() {
   [ -s "$scratch/warm_out" ] || fail "there is nothing to compare"
 }
 neutral() { # faulthandler shows the fork server's own frames below those of the program
-  sed -E '/File "<(ddprun nursery|string)>"/d; s/(hread 0x)[0-9a-f]+/\1/; s/(pid:?|PID) [0-9]+/\1/; s/[0-9]{4}-.*_[0-9:]+$/now/; s/dpr-nursery/python3/; s/(=|-){40,}/-/' | sort
+  # Since 3.14 Python adds the C functions of a crash, some of which are the fork server's.
+  sed -E '/^  Binary file "/d; /File "<(ddprun nursery|string)>"/d; s/(hread 0x)[0-9a-f]+/\1/; s/(pid:?|PID) [0-9]+/\1/; s/[0-9]{4}-.*_[0-9:]+$/now/; s/dpr-nursery/python3/; s/(=|-){40,}/-/' | sort
 }
 imported() {
   [ "$(sort "$IMPORTS" | uniq -c | xargs)" = "$1" ] || fail "imports were: $(cat "$IMPORTS")"

@@ -41,7 +41,9 @@ def look():
     yield "of the agent", [bool(os.environ.get(k)) for k in ("DDPRUN_JOB", "DDPRUN_HEARTBEAT")]
     yield "handlers", {s.name: str(signal.getsignal(s)) for s in signal.Signals}
     yield "blocked", [int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])]
-    yield "files", sorted(int(f) for f in os.listdir("/proc/self/fd"))[:-1]
+    files = {int(f): f"/proc/self/fd/{f}" for f in os.listdir("/proc/self/fd")}
+    # libffi keeps a file of its own open where somebody has imported ctypes, as --warm does.
+    yield "files", sorted(f for f in files if os.path.exists(files[f]) and "libffi" not in os.readlink(files[f]))
     yield "leads", [os.getpid() == os.getpgid(0), os.getpid() == os.getsid(0)]
     yield "cwd", os.getcwd()
     yield "limits", resource.getrlimit(resource.RLIMIT_NOFILE)
