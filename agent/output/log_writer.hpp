@@ -31,7 +31,7 @@ namespace ddprun {
 class LogWriter : public std::enable_shared_from_this<LogWriter> {
  public:
   /// A file that is open, and what waits to be written to it.
-  class File;
+  struct File;
 
   static std::shared_ptr<LogWriter> make(const asio::any_io_executor& executor);
   ~LogWriter();
