@@ -98,6 +98,16 @@ void StragglerWatch::look(const Told& told, TimePoint now) {
     until = found->last;
     note(*found);
   }
+  if (shares_.empty()) {
+    shares_ = std::move(before);
+    return;
+  }
+  compare_strains();
+  for (const auto& [rank, share] : shares_) judge(rank, share, now);
+  choose_sampled(now);
+}
+
+void StragglerWatch::compare_strains() {
   std::vector<StrainRates> strains;
   for (const auto& [rank, strain] : strains_) strains.push_back(*strain_of(rank));
   usual_ = median_of(strains);
@@ -109,9 +119,6 @@ void StragglerWatch::look(const Told& told, TimePoint now) {
   unequal_networks_ = std::ranges::any_of(strains, [&](const StrainRates& strain) {
     return network_excess(strain, best).share >= kSlowNetwork;
   });
-  for (const auto& [rank, share] : shares_) judge(rank, share, now);
-  if (shares_.empty()) shares_ = std::move(before);
-  choose_sampled(now);
 }
 
 /// A rank may be in several groups: that in which it is latest counts, and that in which it waits

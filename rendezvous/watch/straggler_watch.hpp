@@ -107,6 +107,7 @@ class StragglerWatch {
   void look(const Told& told, TimePoint now);
   void note(const GroupLateness& group);
   void judge(int rank, const Share& share, TimePoint now);
+  void compare_strains();
   void choose_sampled(TimePoint now);
   Change changed(TimePoint now);
   std::optional<StrainRates> strain_of(int rank) const;
