@@ -148,13 +148,16 @@ Candidate slower_clock(const StrainRates& slow, const StrainRates& others) {
           std::move(sentence)};
 }
 
-Candidate network(const StrainRates& slow, const StrainRates& others) {
-  NetworkExcess found = network_excess(slow, others);
-  return {SlowBecause::kNetwork, found.share, std::move(found.sentence)};
-}
-
 bool stands_out(double slow, double others, double least) {
   return slow >= std::max(least, kTimesOthers * others);
+}
+
+bool is_far(const StrainRates& slow, const StrainRates& others) {
+  return stands_out(slow.round_trip_ms, others.round_trip_ms, kRoundTripMsMin);
+}
+
+Candidate network(const StrainRates& slow, const StrainRates& others) {
+  return {SlowBecause::kNetwork, network_excess(slow, others), network_sentence(slow, others)};
 }
 
 SlowCause more_work(const StrainRates& slow, const StrainRates& others) {
@@ -203,20 +206,24 @@ void take_median(const std::vector<StrainRates>& ranks, Share StrainRates::*fiel
 
 }  // namespace
 
-NetworkExcess network_excess(const StrainRates& slow, const StrainRates& others) {
-  if (!slow.sending) return {};
-  std::string sentence = compared("what it sends was in flight for {} of the time", *slow.sending,
-                                  ", that of the others for {}", others.sending);
-  // What others send to this rank is in flight for as long, so that they do not differ by that.
-  const bool far = stands_out(slow.round_trip_ms, others.round_trip_ms, kRoundTripMsMin);
-  if (far)
+double network_excess(const StrainRates& slow, const StrainRates& others) {
+  if (!slow.sending) return 0;
+  // What others send to a far rank is in flight for as long, so that they do not differ by that.
+  return is_far(slow, others) ? *slow.sending : excess(slow.sending, others.sending);
+}
+
+std::string network_sentence(const StrainRates& slow, const StrainRates& others) {
+  std::string sentence =
+      compared("what it sends was in flight for {} of the time", slow.sending.value_or(0),
+               ", that of the others for {}", others.sending);
+  if (is_far(slow, others))
     sentence += fmt::format("; a round trip takes {:.3g} ms, of the others' {:.3g} ms",
                             slow.round_trip_ms, others.round_trip_ms);
   if (stands_out(slow.retransmits, others.retransmits, kRetransmitsMin))
     sentence +=
         fmt::format("; {:.0f} segments a second had to be sent again, of the others' {:.0f}",
                     slow.retransmits, others.retransmits);
-  return {far ? *slow.sending : excess(slow.sending, others.sending), std::move(sentence)};
+  return sentence;
 }
 
 Share idle_share(const StrainRates& rank) {

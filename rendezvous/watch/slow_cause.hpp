@@ -40,13 +40,10 @@ struct SlowCause {
 SlowCause why_slow(const StrainRates& slow, const StrainRates& others,
                    const std::string& sleeps = "");
 
-/// By which share of the time, and with which evidence, the rank's network costs more than those of
-/// the others.
-struct NetworkExcess {
-  double share = 0;
-  std::string sentence;
-};
-NetworkExcess network_excess(const StrainRates& slow, const StrainRates& others);
+/// By which share of the time the rank's network costs more than those of the others; and the
+/// evidence.
+double network_excess(const StrainRates& slow, const StrainRates& others);
+std::string network_sentence(const StrainRates& slow, const StrainRates& others);
 
 /// The share of the time in which a rank neither ran nor could, nor waited for late ones: it slept,
 /// or was in a collective. nullopt: it is not known.

@@ -117,7 +117,7 @@ void StragglerWatch::compare_strains() {
     best.round_trip_ms = std::min(best.round_trip_ms, strain.round_trip_ms);
   }
   unequal_networks_ = std::ranges::any_of(strains, [&](const StrainRates& strain) {
-    return network_excess(strain, best).share >= kSlowNetwork;
+    return network_excess(strain, best) >= kSlowNetwork;
   });
 }
 
@@ -238,7 +238,7 @@ std::optional<StrainRates> StragglerWatch::strain_of(int rank) const {
 std::optional<double> StragglerWatch::slows_all(int rank) const {
   const auto own = strain_of(rank);
   if (!own) return std::nullopt;
-  const double share = network_excess(*own, usual_).share;
+  const double share = network_excess(*own, usual_);
   const auto idle = idle_share(*own), idle_of_all = idle_share(usual_);
   if (!idle || !idle_of_all) return std::nullopt;
   const double cost = std::min({share, *idle, *idle_of_all});
@@ -262,7 +262,7 @@ SlowCause StragglerWatch::why(int rank) const {
   for (const auto& [each, told] : strains_)
     if (each != rank) others.push_back(*strain_of(each));
   if (!own || others.empty()) return {};
-  if (slows_all(rank)) return {SlowBecause::kNetwork, network_excess(*own, usual_).sentence};
+  if (slows_all(rank)) return {SlowBecause::kNetwork, network_sentence(*own, usual_)};
   const bool sampled = samples_ && samples_->rank() == rank;
   return why_slow(*own, median_of(others), sampled ? samples_->sentence() : "");
 }
