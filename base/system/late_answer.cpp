@@ -1,66 +1,45 @@
 #include "base/system/late_answer.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
+#include <atomic>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <mutex>
+
+#include "base/coroutines.hpp"
 
 namespace ddprun {
 
 namespace {
 
-/// The thread has it, too, and may live longer than the event loop.
-struct Waiter {
-  std::mutex mutex;
-  std::optional<asio::any_io_executor> home;  // nullopt: the caller waits no more
-  asio::steady_timer* news = nullptr;         // used in the event loop alone
-  bool done = false;
-
-  static void tell(const std::shared_ptr<Waiter>& waiter) {
-    const std::lock_guard lock{waiter->mutex};
-    waiter->done = true;
-    if (!waiter->home) return;
-    asio::post(*waiter->home, [waiter] {
-      if (waiter->news != nullptr) waiter->news->cancel();
-    });
+/// Waits for tasks to be done until one has been `done`.
+asio::awaitable<void> until_done(asio::posix::stream_descriptor& news,
+                                 std::shared_ptr<const std::atomic<bool>> done) {
+  constexpr auto kWithoutThrow = asio::as_tuple(asio::use_awaitable);
+  while (!*done) {
+    const auto [cancelled] =
+        co_await news.async_wait(asio::posix::descriptor_base::wait_read, kWithoutThrow);
+    if (cancelled) co_return;
   }
-  bool is_done() {
-    const std::lock_guard lock{mutex};
-    return done;
-  }
-  void leave() {
-    const std::lock_guard lock{mutex};
-    home.reset();
-    news = nullptr;
-  }
-};
-
-/// Leaves when the coroutine ends, also with its event loop.
-struct Leave {
-  std::shared_ptr<Waiter> waiter;
-  ~Leave() { waiter->leave(); }
-};
+}
 
 }  // namespace
 
 asio::awaitable<Result<bool>> done_by(LeftBehindQueue& queue, TimePoint deadline,
                                       std::function<void()> work) {
-  asio::steady_timer news{co_await asio::this_coro::executor, deadline};
-  const auto waiter = std::make_shared<Waiter>();
-  waiter->home = news.get_executor();
-  waiter->news = &news;
-  const Leave at_end{waiter};
-  const auto added = queue.add([waiter, work = std::move(work)] {
+  auto news = queue.news();
+  if (!news) co_return news.error();
+  asio::posix::stream_descriptor waits{co_await asio::this_coro::executor, news->release()};
+  const auto done = std::make_shared<std::atomic<bool>>(false);
+  const auto added = queue.add([done, work = std::move(work)] {
     work();
-    Waiter::tell(waiter);
+    *done = true;
   });
   if (!added) co_return added.error();
-  while (!waiter->is_done() && Clock::now() < deadline)
-    co_await news.async_wait(asio::as_tuple(asio::use_awaitable));
-  co_return waiter->is_done();
+  auto answered = until_done(waits, done);
+  auto too_late = until(deadline);
+  co_await ends_first(std::move(answered), std::move(too_late));
+  co_return *done;
 }
 
 }  // namespace ddprun

@@ -1,9 +1,13 @@
 #include "base/system/left_behind.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/eventfd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -59,6 +63,12 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
     return started.error();
   }
 
+  Result<Descriptor> news() const {
+    Descriptor copy{::fcntl(bell_.number(), F_DUPFD_CLOEXEC, 0)};
+    if (copy.is_open()) return copy;
+    return Error{Error::Kind::kUnavailable, std::strerror(errno)};
+  }
+
   bool done_within(std::chrono::milliseconds at_most) {
     std::unique_lock lock{mutex_};
     return done_.wait_for(lock, at_most, [this] { return !under_way_; });
@@ -73,7 +83,7 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
 
  private:
   void run() {
-    if (files_ == Files::kOwn) take_own_files();
+    if (files_ == Files::kOwn && bell_.is_open()) take_own_files(bell_.number());
     std::unique_lock lock{mutex_};
     while (awaits_task(lock)) {
       do_all(lock);
@@ -100,6 +110,7 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
       lock.unlock();
       perform(task);
       task = nullptr;  // all is done only when nothing of it is held any more
+      ::eventfd_write(bell_.number(), 1);
       lock.lock();
     }
   }
@@ -112,6 +123,7 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
 
   const std::size_t tasks_max_;
   const Files files_;
+  const Descriptor bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::mutex mutex_;
   std::condition_variable added_, done_;
   std::deque<std::function<void()>> tasks_;
@@ -128,6 +140,8 @@ LeftBehindQueue::~LeftBehindQueue() { work_->end(); }
 Result<void> LeftBehindQueue::add(std::function<void()> task) {
   return work_->add(std::move(task));
 }
+
+Result<Descriptor> LeftBehindQueue::news() const { return work_->news(); }
 
 bool LeftBehindQueue::done_within(std::chrono::milliseconds at_most) {
   return work_->done_within(at_most);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 
 namespace ddprun {
@@ -44,6 +45,10 @@ class LeftBehindQueue {
   /// has to belong to it; an exception ends it alone. Errors: kUnavailable, where too many wait, or
   /// the system allows no further thread: then none of those that wait is done.
   Result<void> add(std::function<void()> task);
+
+  /// Returns a file that becomes readable whenever a task has been done, for an event loop that
+  /// waits; of such a file, each waiter has one of its own. Errors: kUnavailable.
+  Result<Descriptor> news() const;
 
   /// Waits until all is done, but no longer than that. Returns whether it is: then what the tasks
   /// have written can be read.

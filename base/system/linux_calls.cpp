@@ -108,15 +108,16 @@ DDPRUN_UNSANITIZED void close_listed_files_from(int first) {
   syscall(SYS_close, list);
 }
 
-bool take_own_files() {
+bool take_own_files(int kept) {
 #ifdef __SANITIZE_THREAD__
   return false;
 #else
   constexpr unsigned kUnshare = 1U << 1;  // CLOSE_RANGE_UNSHARE: what is closed is not even copied
-  if (syscall(SYS_close_range, 0U, ~0U, kUnshare) != 0) {
+  if (syscall(SYS_close_range, static_cast<unsigned>(kept) + 1, ~0U, kUnshare) != 0) {
     if (unshare(CLONE_FILES) != 0) return false;
-    close_listed_files_from(0);
+    close_listed_files_from(kept + 1);
   }
+  for (int file = 0; file < kept; ++file) close(file);
   open_standard_files();
   return true;
 #endif

@@ -130,7 +130,7 @@ TEST_CASE_METHOD(WriterFixture, "a file that is written to is open in the writer
     });
   };
   bool one_table = true;
-  std::thread{[&] { one_table = !take_own_files(); }}.join();
+  std::thread{[&] { one_table = !take_own_files(2); }}.join();
   if (one_table) {
     SUCCEED("an old kernel, or ThreadSanitizer: one table of files a process");
     return;

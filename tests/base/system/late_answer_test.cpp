@@ -21,8 +21,11 @@ using namespace std::chrono_literals;
 /// What an event loop hears of an answer.
 struct Asker {
   asio::io_context loop{1};
-  LeftBehindQueue queue{2};
+  LeftBehindQueue queue;
   std::optional<std::optional<std::string>> heard;
+
+  explicit Asker(LeftBehindQueue::Files files = LeftBehindQueue::Files::kOfProcess)
+      : queue{2, files} {}
 
   void ask(TimePoint deadline, std::function<std::string()> work) {
     co_spawn(loop, hear(deadline, std::move(work)), [](const std::exception_ptr&) {});
@@ -38,6 +41,14 @@ TEST_CASE("an event loop gets the answer of a thread") {
   Asker asker;
   asker.ask(Clock::now() + 60s, [] { return std::string{"here"}; });
   asker.loop.run();
+  REQUIRE(asker.heard.has_value());
+  CHECK(*asker.heard == "here");
+}
+
+TEST_CASE("a thread with files of its own wakes up an event loop that waits for it alone") {
+  Asker asker{LeftBehindQueue::Files::kOwn};
+  asker.ask(TimePoint::max(), [] { return std::string{"here"}; });
+  asker.loop.run_for(60s);
   REQUIRE(asker.heard.has_value());
   CHECK(*asker.heard == "here");
 }
