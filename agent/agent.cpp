@@ -65,6 +65,10 @@ std::vector<int> watched_ranks(const StartRound& round, int workers) {
   return ranks;
 }
 
+bool have_all_finished(const RoundOutcome& outcome, int workers) {
+  return static_cast<int>(outcome.finished.size()) == workers;
+}
+
 void write(const NewsLine& line) {
   log::write(line.level == NewsLine::Level::kWarning ? log::Level::kWarning : log::Level::kInfo,
              line.text);
@@ -144,6 +148,7 @@ asio::awaitable<AgentEnd> Agent::run() {
     co_await alarm_.async_wait(as_tuple(use_awaitable));
     if (!end_ && Clock::now() >= alarm_.expiry()) step(Alarm{});
   }
+  if (services_.checkpoints) co_await services_.checkpoints->end();
   signals_.end();
   check_ends_.emit(asio::cancellation_type::terminal);
   services_.staying.close();
@@ -154,11 +159,18 @@ asio::awaitable<AgentEnd> Agent::run() {
 }
 
 void Agent::hear_signal(int signal) {
-  if (end_) return;
+  if (end_) return give_up_writing(signal);
   const AgentEvent meaning = meaning_of(signal, spec_);
   log_signal(meaning, signal);
   if (signal == SIGWINCH) workers_.resize_terminals();
   step(meaning);
+}
+
+/// The user waits for nothing but checkpoints.
+void Agent::give_up_writing(int signal) {
+  if (!services_.checkpoints || signal == SIGWINCH) return;
+  log::warn("{} received: checkpoints are not written to disk any more", signal_name(signal));
+  services_.checkpoints->give_up_writing();
 }
 
 void Agent::stop(int signal) {
@@ -282,6 +294,8 @@ asio::awaitable<void> Agent::sweep(SweepTree order) {
   if (!order.in_place) introspection_.end_round();
   co_await workers_.sweep(order.in_place, order.at_once);
   link_.close_store();
+  if (services_.checkpoints && !order.in_place)
+    co_await services_.checkpoints->end_round(have_all_finished(machine_.outcome(), spec_.workers));
   step(TreeGone{});
 }
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/checkpoints/checkpoint_keeper.hpp"
 #include "agent/control/job_queries.hpp"
 #include "agent/control/trainer_endpoint.hpp"
 #include "agent/control/worker_socket.hpp"
@@ -49,7 +50,8 @@ struct AgentServices {
   WorkerSocket& staying;       // lets workers stay while members of the job change, if they can
   TimerPipe& timers;           // lets workers set timers for themselves
   CheckNode check = {};        // looks at this node before each round, if the spec wants that
-  std::optional<WatchFolder> folder = {};  // as NodeFacts names it
+  CheckpointKeeper* checkpoints = nullptr;  // has begun; nullptr: the program keeps its own
+  std::optional<WatchFolder> folder = {};   // as NodeFacts names it
 };
 
 class Agent {
@@ -97,6 +99,7 @@ class Agent {
 
  private:
   void hear_signal(int signal);
+  void give_up_writing(int signal);
   asio::awaitable<void> sweep(SweepTree order);
   void hear(const CoordinatorMessage& message);
   void note_leading();

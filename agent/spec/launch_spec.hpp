@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/checkpoints/checkpoint_spec.hpp"
 #include "agent/output/log_rotation.hpp"
 #include "agent/placement/placement.hpp"
 #include "base/endpoint.hpp"
@@ -113,6 +114,7 @@ struct NodeCheck {
 struct NodeSpec {
   std::optional<NumaBinding> numa_binding;
   std::optional<NodeCheck> check;
+  std::optional<CheckpointSpec> checkpoints;  // those of a program are kept for it
   std::string history;  // the folder of failures of nodes, which these share; "": none
 };
 

@@ -71,6 +71,8 @@ Environment node_environment(const LaunchSpec& spec, const NodeFacts& node) {
   out.erase(env::kHeartbeat);  // an agent above this one may have set it
   out.erase(kSecretVariable);  // workers have no use for it
   out[env::kCheckpointSignal] = std::to_string(spec.preemption.checkpoint_signal);
+  out.erase(env::kCheckpointFolder);  // as kHeartbeat
+  if (spec.node.checkpoints) out[env::kCheckpointFolder] = spec.node.checkpoints->folder;
   out.try_emplace(env::kNcclAsyncErrorHandling, "1");
   out.erase(env::kIntrospection);  // as kHeartbeat
   out.erase(env::kControl);

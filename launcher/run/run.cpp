@@ -118,6 +118,18 @@ class Run {
     return {};
   }
 
+  /// Puts the folder of the program's checkpoints into memory.
+  Result<void> begin_checkpoints() {
+    if (!spec_.node.checkpoints) return {};
+    checkpoints_.emplace(io_.get_executor(), *spec_.node.checkpoints);
+    std::optional<Result<void>> begun;
+    const auto note = [&](Result<void> how) { begun = std::move(how); };
+    start_coroutine(io_, then(checkpoints_->begin(), note), report_failure("checkpoints"));
+    while (!begun) io_.run_one();
+    if (*begun) return {};
+    return Error{begun->error().kind, "--checkpoints: " + begun->error().message};
+  }
+
   /// Runs the agent to its end. It handles the signals meanwhile.
   RunEnd run_agent() {
     auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, agent_services());
@@ -174,6 +186,7 @@ class Run {
             .staying = for_workers_.staying(),
             .timers = for_workers_.timers(),
             .check = spec_.node.check ? node_checkup(spec_) : CheckNode{},
+            .checkpoints = checkpoints_ ? &*checkpoints_ : nullptr,
             .folder = for_workers_.take_watch_folder()};
   }
 
@@ -242,6 +255,7 @@ class Run {
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
   EventLog event_log_;
+  std::optional<CheckpointKeeper> checkpoints_;
   Agent* agent_ = nullptr;  // while it runs
   ReportWriter reports_;
   OwnCoordinator coordinator_{io_, spec_, events_, [this](HttpRequest request) {
@@ -261,6 +275,7 @@ Result<int> run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentL
   Run run{io, spec, environment, {out, err}, events};
   auto begun = run.prepare();
   if (begun) begun = run.prepare_services();
+  if (begun) begun = run.begin_checkpoints();
   if (!begun) {
     run.write_report(job_report(begun.error(), spec.meeting.run_id));
     return begun.error();

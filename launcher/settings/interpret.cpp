@@ -284,6 +284,7 @@ class Interpreter {
     spec_.virtual_local_rank = settings_.on("virtual-local-rank");
     if (const Result<void> warm = warm_start(); !warm) return warm.error();
     if (const Result<void> check = node_check(); !check) return check.error();
+    if (const Result<void> kept = checkpoints(); !kept) return kept.error();
     return spec_.virtual_local_rank ? enough_devices() : Result<void>{};
   }
 
@@ -305,6 +306,17 @@ class Interpreter {
     auto folders = parse_check_folders(settings_["check-nodes"]);
     if (!folders) return folders.error();
     if (*folders) spec_.node.check = NodeCheck{std::move(**folders)};
+    return {};
+  }
+
+  Result<void> checkpoints() {
+    auto kept = parse_checkpoints(settings_["checkpoints"], system_.working_directory);
+    if (!kept) return kept.error();
+    if (*kept && !spec_.terms.has_one_node())
+      return invalid(
+          "--checkpoints keeps those of a job on one node; on several each node would need the "
+          "files of all others, which it does not fetch yet");
+    spec_.node.checkpoints = std::move(*kept);
     return {};
   }
 
@@ -345,9 +357,10 @@ class Interpreter {
   /// Options that name the job, its files and its places are other ones in each run.
   Result<void> note_options() {
     static constexpr std::string_view kOfOneRun[] = {
-        "rdzv-id",     "rdzv-endpoint", "node-rank",     "master-addr", "master-port",
-        "local-addr",  "secret-file",   "log-dir",       "event-log",   "report-file",
-        "status-addr", "node-history",  "no-run-record", "check-nodes", "no-torchrun-block"};
+        "rdzv-id",     "rdzv-endpoint", "node-rank",   "master-addr",
+        "master-port", "local-addr",    "secret-file", "log-dir",
+        "event-log",   "report-file",   "status-addr", "node-history",
+        "checkpoints", "no-run-record", "check-nodes", "no-torchrun-block"};
     for (const Option& option : options()) {
       const Setting& setting = settings_[option.name];
       const bool matters =

@@ -63,6 +63,7 @@ constexpr Option kOptions[] = {
     {.name = "report-file", .value = "FILE", .group = kFailure, .help = "write why the job ended to FILE, as JSON; with --log-dir it is report.json there", .own = true},
     {.name = "no-torchrun-block", .group = kFailure, .help = "do not write torchrun's lines on a failure (Root Cause ...) before the report; on a terminal they are never written", .own = true},
     {.name = "no-run-record", .group = kFailure, .help = "with --log-dir: keep no record of the last good run, from which the report of a failure tells what has changed", .own = true},
+    {.name = "checkpoints", .value = "FOLDER=DIR", .group = kFailure, .help = "keep what the program saves in FOLDER: there it is in memory, the newest checkpoint is put back before a restart, and all of them are written to DIR on disk", .own = true},
     {.name = "max-restarts", .value = "N", .fallback = "0", .group = kFailure, .help = "how often the workers may be restarted after a failure; 3/1h: at most 3 within an hour; 3@progress: at most 3 in a row without a further step", .day_one = true},
     {.name = "restart-delay", .value = "FIRST[:MAX]", .fallback = "0", .group = kFailure, .help = "pause before a restart, in seconds or as 5m; with MAX it doubles with each restart that gains no step (0:60)", .own = true},
     {.name = "same-failure-limit", .value = "N", .group = kFailure, .help = "end the job when it fails N times with the same cause and gains no step between", .own = true},

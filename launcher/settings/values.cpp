@@ -8,6 +8,7 @@
 #include <cctype>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -354,6 +355,25 @@ Result<std::optional<std::vector<std::string>>> parse_check_folders(const Settin
   std::vector<std::string> folders = parse_texts(setting);
   if (folders.empty()) return unexpected(setting, "expected folders, as in /data,/scratch");
   return Folders{std::move(folders)};
+}
+
+Result<std::optional<CheckpointSpec>> parse_checkpoints(
+    const Setting& setting, const std::function<std::string()>& working_directory) {
+  if (setting.text.empty()) return std::optional<CheckpointSpec>{};
+  const auto equals = setting.text.find('=');
+  const bool has_both =
+      equals != std::string::npos && equals > 0 && equals + 1 < setting.text.size();
+  if (!has_both)
+    return unexpected(setting,
+                      "expected the program's folder and one on disk, as in out=/shared/run7");
+  const auto full_name = [&](std::string name) {
+    const auto path = (std::filesystem::path{working_directory()} / name).lexically_normal();
+    name = path.string();
+    if (name.size() > 1 && name.back() == '/') name.pop_back();
+    return name;
+  };
+  return std::optional{CheckpointSpec{full_name(setting.text.substr(0, equals)),
+                                      full_name(setting.text.substr(equals + 1))}};
 }
 
 Result<std::optional<std::vector<std::string>>> parse_modules(const Setting& setting) {

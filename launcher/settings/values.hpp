@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/checkpoints/checkpoint_spec.hpp"
 #include "agent/spec/launch_spec.hpp"
 #include "base/endpoint.hpp"
 #include "launcher/settings/arguments.hpp"
@@ -112,6 +113,11 @@ std::vector<std::string> parse_texts(const Setting& setting);
 /// Reads paths of folders, as in "/data,/scratch". nullopt: the option is not set, "off" or "0"; no
 /// folder: it is "on" or "1".
 Result<std::optional<std::vector<std::string>>> parse_check_folders(const Setting& setting);
+
+/// Reads two folders, as in "out=/shared/run7", and makes full names of them. nullopt: the option
+/// is not set.
+Result<std::optional<CheckpointSpec>> parse_checkpoints(
+    const Setting& setting, const std::function<std::string()>& working_directory);
 
 /// Reads names of Python modules, as in "torch,my.package". nullopt: the option is not set; no
 /// name: it is "auto".

@@ -37,6 +37,7 @@ inline constexpr char kSignalsToHandle[] = "TORCHELASTIC_SIGNALS_TO_HANDLE";
 inline constexpr char kRound[] = "DDPRUN_ROUND";
 inline constexpr char kHeartbeat[] = "DDPRUN_HEARTBEAT";
 inline constexpr char kCheckpointSignal[] = "DDPRUN_CHECKPOINT_SIGNAL";
+inline constexpr char kCheckpointFolder[] = "DDPRUN_CHECKPOINT_DIR";
 inline constexpr char kControl[] = "DDPRUN_CONTROL";
 inline constexpr char kParked[] = "DDPRUN_PARKED";
 inline constexpr char kIntrospection[] = "DDPRUN_INTROSPECTION";

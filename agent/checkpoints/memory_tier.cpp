@@ -1,0 +1,254 @@
+#include "agent/checkpoints/memory_tier.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "agent/checkpoints/checkpoint_link.hpp"
+#include "agent/checkpoints/put_back.hpp"
+#include "base/clock.hpp"
+#include "base/numbers.hpp"
+#include "base/system/whole_file.hpp"
+#include "base/text.hpp"
+
+namespace ddprun {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder's name for the one on disk: readable, and different for each.
+std::string name_for(const fs::path& disk) {
+  return disk.filename().string().substr(0, 64) + "-" + digest_of_text(disk.string());
+}
+
+Result<void> make_private(const fs::path& folder) {
+  struct stat what {};
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return Error{Error::Kind::kUnavailable,
+                 "cannot make '" + folder.string() + "': " + std::strerror(errno)};
+  if (::lstat(folder.c_str(), &what) != 0 || !S_ISDIR(what.st_mode) || what.st_uid != ::geteuid() ||
+      (what.st_mode & 077U) != 0)
+    return Error{Error::Kind::kDenied,
+                 "'" + folder.string() + "' is another user's, or others may read it: remove it"};
+  return {};
+}
+
+void make_parents(const fs::path& file) {
+  std::error_code failed;  // then the file cannot be made either
+  fs::create_directories(file.parent_path(), failed);
+}
+
+bool has_link(const fs::path& from, const fs::path& to) {
+  make_parents(to);
+  return ::link(from.c_str(), to.c_str()) == 0;
+}
+
+/// What cannot be removed is in nobody's way.
+void remove_tree(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+}  // namespace
+
+MemoryTier::MemoryTier(fs::path root, fs::path disk, Descriptor lock)
+    : root_{std::move(root)},
+      folder_{root_ / "out"},
+      disk_{std::move(disk)},
+      lock_{std::move(lock)} {}
+
+Result<MemoryTier> MemoryTier::open(const fs::path& root, const fs::path& disk) {
+  const fs::path of_user = root / (kMemoryFolders + std::to_string(::geteuid()));
+  const fs::path of_job = of_user / name_for(disk);
+  for (const fs::path& folder : {of_user, of_job, of_job / "out", of_job / "kept"})
+    if (const auto made = make_private(folder); !made) return made.error();
+  Descriptor lock{
+      ::open((of_job / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (!lock.is_open() || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
+    return Error{Error::Kind::kDenied,
+                 "another job keeps its checkpoints in '" + disk.string() + "' at this moment"};
+  return MemoryTier{of_job, disk, std::move(lock)};
+}
+
+fs::path MemoryTier::place_of(int number) const { return root_ / "kept" / std::to_string(number); }
+
+fs::path MemoryTier::files_of(const Snapshot& snapshot) const { return place_of(snapshot.number); }
+
+std::vector<Snapshot> MemoryTier::snapshots() const {
+  std::vector<Snapshot> all;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator{root_ / "kept", failed}) {
+    const std::string stem = entry.path().stem().string();
+    const bool is_list = entry.path().extension() == ".json" && parse_number<int>(stem);
+    const auto text =
+        is_list ? read_text(entry.path(), kFileListBytesMax) : Result<std::string>{""};
+    auto snapshot = text ? read_snapshot(*text) : text.error();
+    if (snapshot && std::to_string(snapshot->number) == stem)
+      all.push_back(std::move(*snapshot));
+    else if (!is_list && !fs::exists(entry.path().string() + ".json", failed))
+      remove_tree(entry.path());  // it was being made when its job was killed
+  }
+  std::ranges::sort(all, {}, &Snapshot::number);
+  return all;
+}
+
+Result<KeptFile> MemoryTier::keep(const FileToKeep& file, const Snapshot& previous, int number,
+                                  Pace& pace) const {
+  const fs::path to = place_of(number) / file.facts.path;
+  const fs::path from = folder_ / file.facts.path;
+  if (file.how == FileToKeep::How::kAsBefore) {
+    const KeptFile before = *find_file(previous, file.facts.path);
+    if (file.facts.kind == FileFacts::Kind::kFile)
+      has_link(files_of(previous) / file.facts.path, to);  // else it is on disk alone
+    return before;
+  }
+  KeptFile kept{.facts = file.facts, .since = number};
+  if (file.facts.kind != FileFacts::Kind::kFile || file.facts.on_disk) return kept;
+  if (file.how == FileToKeep::How::kLink && has_link(from, to)) {
+    auto digest = digest_of(to, pace);
+    if (!digest) return digest.error();
+    kept.digest = std::move(*digest);
+    return kept;
+  }
+  make_parents(to);
+  auto digest = copy_file(from, to, pace);
+  if (!digest) return digest.error();
+  kept.digest = std::move(*digest);
+  kept.copied = true;
+  return kept;
+}
+
+Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const Snapshot& previous,
+                                                 int number, Pace& pace) const {
+  Snapshot snapshot{.number = number, .taken_unix_ms = unix_time_ms()};
+  const fs::path place = place_of(number);
+  remove_tree(place);
+  std::error_code failed;
+  fs::create_directory(place, failed);
+  Result<void> taken{};
+  for (const FileToKeep& file : plan_snapshot(state, previous)) {
+    auto kept = keep(file, previous, number, pace);
+    if (!kept) {
+      taken = kept.error();
+      break;
+    }
+    snapshot.files.push_back(std::move(*kept));
+  }
+  // A link has made the time of the file's status another one, and nothing else.
+  const auto now = list_folder(folder_, disk_);
+  const bool same = now && has_same_files(*now, snapshot) &&
+                    std::ranges::all_of(open_for_writing(folder_, *now), is_log);
+  if (taken && same) {
+    taken = write_whole(place.string() + ".json", to_text(snapshot));
+    if (taken) return std::optional{std::move(snapshot)};
+  }
+  remove_tree(place);
+  // A file that has gone or grown meanwhile is no failure of ours.
+  if (!taken && same) return taken.error();
+  return std::optional<Snapshot>{};
+}
+
+Result<std::string> MemoryTier::place(const KeptFile& file, const Snapshot& snapshot,
+                                      PutBackResult& result, Pace& pace) const {
+  const fs::path to = folder_ / file.facts.path;
+  const fs::path kept = files_of(snapshot) / file.facts.path;
+  if (file.facts.kind == FileFacts::Kind::kLink || file.facts.on_disk) {
+    const auto linked =
+        place_link(file.facts.on_disk ? disk_ / file.facts.path : fs::path{file.facts.target}, to);
+    return linked ? Result<std::string>{file.digest} : linked.error();
+  }
+  std::error_code failed;
+  if (fs::exists(kept, failed) && !file.copied) {
+    const auto digest = digest_of(kept, pace);
+    if (digest && *digest == file.digest) {
+      fs::remove(to, failed);
+      if (has_link(kept, to)) {
+        give_facts(to, file.facts);
+        return *digest;
+      }
+    } else if (digest) {
+      result.complaints.push_back("'" + kept.string() + "' has other bytes than were saved");
+    }
+  }
+  Result<std::string> placed = Error{Error::Kind::kInvalid, "no copy of it is there"};
+  for (const fs::path& from : {kept, disk_ / file.facts.path}) {
+    if (!fs::is_regular_file(fs::symlink_status(from, failed))) continue;
+    placed = place_copy(from, to, file, pace);
+    if (placed && from != kept) result.bytes_from_disk += file.facts.bytes;
+    if (placed) return placed;
+    if (placed.error().kind == Error::Kind::kTimeout) return placed;
+    result.complaints.push_back(placed.error().message);
+  }
+  return invalid("'" + file.facts.path + "': " + placed.error().message);
+}
+
+Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted_since,
+                                           Pace& pace) const {
+  const auto now = list_folder(folder_, disk_);
+  if (!now) return now.error();
+  PutBackResult result{.snapshot = snapshot};
+  PutBack plan = plan_put_back(*now, snapshot);
+  for (const KeptFile* const file : plan.stay) {
+    if (file->since < trusted_since || file->digest.empty() || file->facts.on_disk) continue;
+    const auto digest = digest_of(folder_ / file->facts.path, pace);
+    if (digest && *digest == file->digest) continue;
+    if (!digest && digest.error().kind == Error::Kind::kTimeout) return digest.error();
+    result.complaints.push_back("'" + (folder_ / file->facts.path).string() +
+                                "' has other bytes than were saved");
+    plan.placed.push_back(file);
+  }
+  std::error_code failed;  // a folder may have files of logs in it
+  for (const std::string& path : plan.removed) fs::remove(folder_ / path, failed);
+  for (const KeptFile* const file : plan.made)
+    if (const auto made = make_folder(folder_ / file->facts.path); !made) return made.error();
+  for (const KeptFile* const file : plan.placed) {
+    const auto digest = place(*file, snapshot, result, pace);
+    if (!digest) return digest.error();
+    const auto at = static_cast<std::size_t>(file - snapshot.files.data());
+    result.snapshot.files[at].digest = *digest;
+  }
+  // From below, for what is put into a folder changes its time.
+  for (auto file = result.snapshot.files.rbegin(); file != result.snapshot.files.rend(); ++file) {
+    if (file->facts.kind == FileFacts::Kind::kFolder)
+      give_facts(folder_ / file->facts.path, file->facts);
+    if (auto facts = facts_of(folder_, file->facts.path, disk_)) file->facts = std::move(*facts);
+  }
+  return result;
+}
+
+void MemoryTier::leave_on_disk(const std::vector<std::string>& paths,
+                               std::vector<Snapshot>& snapshots) const {
+  for (const std::string& path : paths) {
+    if (!place_link(disk_ / path, folder_ / path)) continue;
+    const auto facts = facts_of(folder_, path, disk_);
+    for (Snapshot& snapshot : snapshots) {
+      ::unlink((files_of(snapshot) / path).c_str());
+      for (KeptFile& file : snapshot.files)
+        if (facts && file.facts.path == path) file.facts = *facts;
+    }
+  }
+}
+
+void MemoryTier::forget(int number) const {
+  remove_tree(place_of(number).string() + ".json");
+  remove_tree(place_of(number));
+}
+
+void MemoryTier::remove() const { remove_tree(root_); }
+
+std::int64_t MemoryTier::free_bytes() const {
+  struct statvfs space {};
+  if (::statvfs(folder_.c_str(), &space) != 0) return 0;
+  return static_cast<std::int64_t>(space.f_bavail) * static_cast<std::int64_t>(space.f_frsize);
+}
+
+}  // namespace ddprun

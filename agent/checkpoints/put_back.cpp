@@ -1,0 +1,60 @@
+#include "agent/checkpoints/put_back.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace ddprun {
+
+namespace {
+
+using Kind = FileFacts::Kind;
+
+/// The folders that logs are in, up to the top.
+std::set<std::string, std::less<>> folders_of_logs(const FolderState& state) {
+  std::set<std::string, std::less<>> folders;
+  for (const FileFacts& file : state)
+    if (is_log(file.path))
+      for (std::size_t at = file.path.rfind('/'); at != std::string::npos && at > 0;
+           at = file.path.rfind('/', at - 1))
+        folders.insert(file.path.substr(0, at));
+  return folders;
+}
+
+const FileFacts* find_facts(const FolderState& state, const std::string& path) {
+  const auto at = std::ranges::lower_bound(state, path, {}, &FileFacts::path);
+  return at != state.end() && at->path == path ? &*at : nullptr;
+}
+
+/// A folder can stay whatever was in it, a link where it leads to the same place.
+bool can_stay(const FileFacts& now, const FileFacts& then) {
+  if (now.kind != then.kind) return false;
+  return now.kind == Kind::kFolder || (now.kind == Kind::kLink && now.target == then.target) ||
+         now == then;
+}
+
+}  // namespace
+
+PutBack plan_put_back(const FolderState& now, const Snapshot& snapshot) {
+  PutBack plan;
+  const auto of_logs = folders_of_logs(now);
+  for (auto file = now.rbegin(); file != now.rend(); ++file) {
+    if (is_log(file->path) || of_logs.contains(file->path)) continue;
+    const KeptFile* const then = find_file(snapshot, file->path);
+    // What is placed takes the place of another file or link by itself.
+    const bool replaced =
+        then != nullptr && then->facts.kind != Kind::kFolder && file->kind != Kind::kFolder;
+    if (then == nullptr || (!can_stay(*file, then->facts) && !replaced))
+      plan.removed.push_back(file->path);
+  }
+  for (const KeptFile& file : snapshot.files) {
+    const FileFacts* const there = find_facts(now, file.facts.path);
+    const bool stays = there != nullptr && can_stay(*there, file.facts);
+    if (!stays)
+      (file.facts.kind == Kind::kFolder ? plan.made : plan.placed).push_back(&file);
+    else if (file.facts.kind == Kind::kFile)
+      plan.stay.push_back(&file);
+  }
+  return plan;
+}
+
+}  // namespace ddprun

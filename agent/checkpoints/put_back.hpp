@@ -1,0 +1,22 @@
+// What has to be done so that a folder is as a snapshot has it. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/checkpoints/snapshot.hpp"
+
+namespace ddprun {
+
+/// The steps, in this order. Logs stay as they are, and so do the folders that they are in.
+struct PutBack {
+  std::vector<std::string> removed;     // what is in a folder stands before the folder
+  std::vector<const KeptFile*> made;    // folders that are not there, from above
+  std::vector<const KeptFile*> placed;  // files and links that are not there, or have changed
+  std::vector<const KeptFile*> stay;    // files that look as they were
+};
+
+/// `snapshot` must outlive what is returned.
+PutBack plan_put_back(const FolderState& now, const Snapshot& snapshot);
+
+}  // namespace ddprun

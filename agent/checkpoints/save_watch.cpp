@@ -1,0 +1,78 @@
+#include "agent/checkpoints/save_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/match.hpp"
+
+namespace ddprun {
+
+namespace {
+
+/// The first file by which one sees that a save has not ended; "": there is none.
+std::string unfinished_in(const FolderLooked& seen) {
+  for (const std::string& path : seen.open)
+    if (!is_log(path)) return path;
+  const auto found = std::ranges::find_if(
+      seen.state, [](const FileFacts& file) { return is_unfinished(file.path); });
+  return found == seen.state.end() ? "" : found->path;
+}
+
+}  // namespace
+
+SaveWatch::Wants SaveWatch::step(const SaveEvent& event, const Snapshot& kept, TimePoint now) {
+  return match(
+      event,  //
+      [&](const FolderTouched&) {
+        touched_ = now;
+        touched_again_ = true;
+        return Wants::kNothing;
+      },
+      [&](const FolderLooked& seen) { return looked(seen, kept, now); },
+      [&](const SnapshotKept& end) {
+        doing_ = Doing::kNothing;
+        if (!end.kept && !touched_) touched_ = now;
+        return Wants::kNothing;
+      });
+}
+
+SaveWatch::Wants SaveWatch::looked(const FolderLooked& seen, const Snapshot& kept, TimePoint now) {
+  doing_ = Doing::kNothing;
+  if (touched_again_) return Wants::kNothing;
+  std::string obstacle = unfinished_in(seen);
+  if (obstacle != in_the_way_) {
+    in_the_way_ = obstacle;
+    in_the_way_since_ = now;
+    told_ = false;
+  }
+  if (!obstacle.empty()) {
+    touched_ = now;  // so that it is looked at again, as a file may be closed without a sign
+    return Wants::kNothing;
+  }
+  touched_.reset();
+  if (has_same_files(seen.state, kept)) return Wants::kNothing;
+  state_ = seen.state;
+  doing_ = Doing::kKeeping;
+  return Wants::kKeep;
+}
+
+SaveWatch::Wants SaveWatch::look_due(TimePoint now) {
+  const auto due = next_look();
+  if (!due || now < *due) return Wants::kNothing;
+  doing_ = Doing::kLooking;
+  touched_again_ = false;
+  return Wants::kLook;
+}
+
+std::optional<TimePoint> SaveWatch::next_look() const {
+  if (doing_ != Doing::kNothing || !touched_) return std::nullopt;
+  return *touched_ + kStillFor;
+}
+
+std::string SaveWatch::told_open(TimePoint now) {
+  if (in_the_way_.empty() || told_ || now < *in_the_way_since_ + kTellOpenAfter) return "";
+  told_ = true;
+  return in_the_way_;
+}
+
+}  // namespace ddprun

@@ -1,0 +1,75 @@
+// SaveWatch decides when the folder of a program's checkpoints is looked at, and when what is there
+// is kept. Programs do not say that a save has ended, and none of the signs that libraries leave is
+// common to all (safetensors renames a file before it is closed; accelerate writes nothing last; a
+// file that a failed save has left looks finished). So a save has ended when nothing has happened
+// in the folder for kStillFor, no file there is open for writing, and none has an unfinished name.
+//
+//     still --something happened--> changing --kStillFor--> looking --all closed--> keeping -->
+//     still
+//
+// It is passive, like AgentMachine. What happens while a snapshot is taken is found by who takes
+// it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "agent/checkpoints/snapshot.hpp"
+#include "base/clock.hpp"
+
+namespace ddprun {
+
+/// Ranks that save together may begin some time after one another.
+inline constexpr std::chrono::milliseconds kStillFor{2'000};
+/// The user hears of a file that has been open for so long.
+inline constexpr std::chrono::seconds kTellOpenAfter{120};
+
+// clang-format off
+struct FolderTouched {};  // something was made, closed, renamed or removed there
+struct FolderLooked { FolderState state; std::vector<std::string> open; };  // paths open for writing
+struct SnapshotKept { bool kept = false; };  // false: the folder changed meanwhile
+using SaveEvent = std::variant<FolderTouched, FolderLooked, SnapshotKept>;
+// clang-format on
+
+class SaveWatch {
+ public:
+  enum class Wants {
+    kNothing,
+    kLook,  // at the folder; answer: FolderLooked
+    kKeep,  // state(); answer: SnapshotKept
+  };
+
+  /// What is to be done now. `kept`: the last snapshot.
+  Wants step(const SaveEvent& event, const Snapshot& kept, TimePoint now);
+  Wants look_due(TimePoint now);
+
+  /// When look_due() may want something; nullopt: nothing to wait for.
+  std::optional<TimePoint> next_look() const;
+
+  /// As FolderLooked has told it.
+  const FolderState& state() const { return state_; }
+
+  /// A file that has kept a snapshot from being taken for kTellOpenAfter; "" else. Each is told
+  /// once.
+  std::string told_open(TimePoint now);
+
+  /// The workers of a round have ended, and the folder is as a snapshot has it.
+  void begin_anew() { *this = SaveWatch{}; }
+
+ private:
+  Wants looked(const FolderLooked& seen, const Snapshot& kept, TimePoint now);
+
+  enum class Doing { kNothing, kLooking, kKeeping };
+  Doing doing_ = Doing::kNothing;
+  std::optional<TimePoint> touched_;  // the last time, unless it has been dealt with
+  bool touched_again_ = false;        // since the look or the snapshot began
+  FolderState state_;
+  std::string in_the_way_;  // a file that is open, or unfinished
+  std::optional<TimePoint> in_the_way_since_;
+  bool told_ = false;
+};
+
+}  // namespace ddprun
