@@ -1,5 +1,6 @@
 #include "agent/agent.hpp"
 
+#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -65,8 +66,10 @@ std::vector<int> watched_ranks(const StartRound& round, int workers) {
   return ranks;
 }
 
-bool have_all_finished(const RoundOutcome& outcome, int workers) {
-  return static_cast<int>(outcome.finished.size()) == workers;
+/// Then none of them was cut off while it saved, also where it was asked to end.
+bool have_all_ended_well(const RoundOutcome& outcome, int workers) {
+  return static_cast<int>(outcome.ends.size()) == workers &&
+         std::ranges::all_of(outcome.ends, [](const WorkerEnd& end) { return end.status.ok(); });
 }
 
 void write(const NewsLine& line) {
@@ -104,6 +107,8 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
       workers_{executor, spec_, std::move(node), services_.consoles,
                [this](const WorkerExited& worker) {
                  introspection_.look_again();
+                 if (services_.checkpoints && !worker.end.status.ok())
+                   services_.checkpoints->workers_end();
                  step(worker);
                }},
       introspection_{
@@ -211,7 +216,10 @@ void Agent::perform(const AgentAction& action) {
       [&](const AskToLeaveAfter& a) { services_.staying.tell_all(order_line(a)); },
       [&](const AskToLeave& a) { services_.staying.tell_all(order_line(a)); },
       [&](const KillWorkers& a) { workers_.kill(a.local_ranks); },
-      [&](const SignalWorkers& a) { workers_.signal(a.signal, a.to_stop); },
+      [&](const SignalWorkers& a) {
+        if (services_.checkpoints && a.to_stop) services_.checkpoints->workers_end();
+        workers_.signal(a.signal, a.to_stop);
+      },
       [&](const AskForCheckpoint& a) { workers_.ask_for_checkpoint(a.signal); },
       [&](const SweepTree& a) {
         start_coroutine(executor_, sweep(a), report_failure("cleaning up after workers"));
@@ -295,7 +303,8 @@ asio::awaitable<void> Agent::sweep(SweepTree order) {
   co_await workers_.sweep(order.in_place, order.at_once);
   link_.close_store();
   if (services_.checkpoints && !order.in_place)
-    co_await services_.checkpoints->end_round(have_all_finished(machine_.outcome(), spec_.workers));
+    co_await services_.checkpoints->end_round(
+        have_all_ended_well(machine_.outcome(), spec_.workers));
   step(TreeGone{});
 }
 

@@ -32,8 +32,11 @@ MemoryRoom room_in(const MemoryTier& memory) {
   return room;
 }
 
-std::string described(const Snapshot& snapshot) {
-  return fmt::format("{} ({})", title_of(snapshot), bytes_text(new_bytes(snapshot)));
+CheckpointNews news_of(const Snapshot& snapshot, CheckpointNews::What what) {
+  return {.what = what,
+          .name = title_of(snapshot),
+          .number = snapshot.number,
+          .bytes = new_bytes(snapshot)};
 }
 
 /// What is on disk, with as many files there as half of the free memory does not hold.
@@ -51,13 +54,14 @@ bool is_same(const Snapshot& one, const Snapshot& other) {
 }  // namespace
 
 CheckpointKeeper::CheckpointKeeper(const asio::any_io_executor& executor, CheckpointSpec spec,
-                                   fs::path memory)
+                                   Listener tell, fs::path memory)
     : spec_{std::move(spec)},
+      tell_{std::move(tell)},
       file_system_{std::move(memory)},
       queue_{kTasksMax, LeftBehindQueue::Files::kOwn},
       disk_{executor, spec_,
             [this] {
-              log::info("{} is on disk", described(disk_.there()));
+              tell_(news_of(disk_.there(), CheckpointNews::What::kWritten));
               forget_old();
             }},
       watch_{executor},
@@ -97,7 +101,8 @@ asio::awaitable<Result<void>> CheckpointKeeper::open_memory() {
     return memory.tier->snapshots();
   };
   auto found = co_await ask(std::move(open));
-  if (found && !*found && found->error().kind == Error::Kind::kDenied) co_return found->error();
+  if (found && !*found && found->error().kind == Error::Kind::kDenied)
+    co_return Error{Error::Kind::kUnavailable, found->error().message};
   if (!found || !*found) {
     co_await use_disk_alone(found ? found->error().message : "no thread can be started");
     co_return Result<void>{};
@@ -108,12 +113,12 @@ asio::awaitable<Result<void>> CheckpointKeeper::open_memory() {
   co_return Result<void>{};
 }
 
-asio::awaitable<void> CheckpointKeeper::end_round(bool finished) {
+asio::awaitable<void> CheckpointKeeper::end_round(bool well) {
   workers_run_ = false;
   hurry(true);
   while (busy_) co_await idle_.async_wait(kQuietly);
   if (in_memory_) co_await mend_link();
-  if (in_memory_ && finished) {
+  if (in_memory_ && well) {
     // Nobody saves any more, whatever names files have.
     const auto seen = co_await look();
     if (seen && !has_same_files(seen->state, current_)) co_await take_snapshot(seen->state);
@@ -137,7 +142,7 @@ asio::awaitable<void> CheckpointKeeper::end() {
   while (busy_) co_await idle_.async_wait(kQuietly);
   const fs::path folder = memory_->tier->folder();
   if (!co_await disk_.flush() || !is_written()) {
-    log::warn(
+    log::error(
         "{} is not on disk: it stays in '{}' until ddprun runs here again with --checkpoints {}={}",
         title_of(current_), folder.string(), spec_.folder, spec_.disk);
     co_return;
@@ -180,22 +185,20 @@ asio::awaitable<void> CheckpointKeeper::put_back_newest() {
 asio::awaitable<bool> CheckpointKeeper::put_back(std::shared_ptr<const Snapshot> snapshot) {
   const bool own = snapshot->number >= own_since_;
   std::function<Result<PutBackResult>(Memory&)> work = [snapshot, own](Memory& memory) {
-    return memory.tier->put_back(*snapshot, own ? snapshot->number - 1 : 0, memory.pace);
+    return memory.tier->put_back(*snapshot, own ? snapshot->number : 0, memory.pace);
   };
   auto done = co_await ask(std::move(work));
   if (!done) co_return false;
   if (!*done) {
-    log::warn("{} cannot be put back: {}", described(*snapshot), done->error().message);
+    log::warn("{} cannot be put back: {}", title_of(*snapshot), done->error().message);
     forget_if([&](const Snapshot& kept) { return is_same(kept, *snapshot); });
     co_return false;
   }
   PutBackResult& result = **done;
   for (const std::string& complaint : result.complaints) log::warn("{}", complaint);
-  if (!snapshot->files.empty())
-    log::info("workers continue from {}, {}", title_of(*snapshot),
-              result.bytes_from_disk == 0
-                  ? "from memory"
-                  : fmt::format("with {} from disk", bytes_text(result.bytes_from_disk)));
+  CheckpointNews news = news_of(*snapshot, CheckpointNews::What::kPutBack);
+  news.bytes_from_disk = result.bytes_from_disk;
+  tell_(news);
   current_ = std::move(result.snapshot);
   for (Snapshot& kept : kept_)
     if (is_same(kept, current_)) kept = current_;
@@ -277,6 +280,7 @@ asio::awaitable<void> CheckpointKeeper::look_for_save() {
   auto seen = co_await look();
   const TimePoint now = Clock::now();
   if (!seen) seen.emplace().open.push_back(spec_.folder);  // it is changing: the next look tells
+  if (!workers_run_) co_return;
   const auto wants = saves_.step(*seen, current_, now);
   if (const std::string path = saves_.told_open(now); !path.empty())
     log::warn(
@@ -314,7 +318,7 @@ asio::awaitable<bool> CheckpointKeeper::take_snapshot(FolderState state) {
   ++number_;
   current_ = std::move(***taken);
   kept_.push_back(current_);
-  log::info("{} is in memory", described(current_));
+  tell_(news_of(current_, CheckpointNews::What::kKept));
   const MemoryTier& tier = *memory_->tier;
   disk_.write(current_, tier.files_of(current_), tier.folder());
   forget_old();

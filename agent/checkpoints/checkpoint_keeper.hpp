@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "agent/checkpoints/checkpoint_link.hpp"
+#include "agent/checkpoints/checkpoint_news.hpp"
 #include "agent/checkpoints/disk_writer.hpp"
 #include "agent/checkpoints/folder_watch.hpp"
 #include "agent/checkpoints/memory_tier.hpp"
@@ -35,7 +36,9 @@ inline constexpr char kMemoryFileSystem[] = "/dev/shm";
 
 class CheckpointKeeper {
  public:
-  CheckpointKeeper(const asio::any_io_executor& executor, CheckpointSpec spec,
+  using Listener = std::function<void(const CheckpointNews&)>;
+
+  CheckpointKeeper(const asio::any_io_executor& executor, CheckpointSpec spec, Listener tell,
                    std::filesystem::path memory = kMemoryFileSystem);
   CheckpointKeeper(const CheckpointKeeper&) = delete;
 
@@ -44,12 +47,19 @@ class CheckpointKeeper {
   /// says so. Errors: kInvalid, kDenied, kUnavailable, kTimeout: then nothing has been changed.
   asio::awaitable<Result<void>> begin();
 
-  /// No worker of the round is alive. The folder is put back; if the workers have `finished`, it is
-  /// kept as it is.
-  asio::awaitable<void> end_round(bool finished);
+  /// A worker was lost, or all are stopped: what they leave in the folder from now on may be half
+  /// of a save.
+  void workers_end() { workers_run_ = false; }
+
+  /// No worker of the round is alive. The folder is put back; if all have ended `well`, so that
+  /// none was cut off while it saved, it is kept as it is.
+  asio::awaitable<void> end_round(bool well);
 
   /// The job has ended: what is kept is written to disk, and the program's folder leads there.
   asio::awaitable<void> end();
+
+  /// Whether end() could write all that was kept.
+  bool has_written() const { return is_written(); }
 
   /// end() need not write any more: what is in memory stays there for the next job.
   void give_up_writing() { disk_.give_up(); }
@@ -81,6 +91,7 @@ class CheckpointKeeper {
   asio::awaitable<std::optional<T>> ask(std::function<T(Memory&)> question);
 
   const CheckpointSpec spec_;
+  const Listener tell_;
   const std::filesystem::path file_system_;
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
   LeftBehindQueue queue_;  // for what is in memory

@@ -25,20 +25,20 @@ SaveWatch::Wants SaveWatch::step(const SaveEvent& event, const Snapshot& kept, T
       event,  //
       [&](const FolderTouched&) {
         touched_ = now;
-        touched_again_ = true;
+        look_at_ = now + kStillFor;
         return Wants::kNothing;
       },
       [&](const FolderLooked& seen) { return looked(seen, kept, now); },
       [&](const SnapshotKept& end) {
         doing_ = Doing::kNothing;
-        if (!end.kept && !touched_) touched_ = now;
+        if (!end.kept && !look_at_) look_at_ = now + kStillFor;
         return Wants::kNothing;
       });
 }
 
 SaveWatch::Wants SaveWatch::looked(const FolderLooked& seen, const Snapshot& kept, TimePoint now) {
   doing_ = Doing::kNothing;
-  if (touched_again_) return Wants::kNothing;
+  if (look_at_) return Wants::kNothing;  // something has happened since
   std::string obstacle = unfinished_in(seen);
   if (obstacle != in_the_way_) {
     in_the_way_ = obstacle;
@@ -46,12 +46,14 @@ SaveWatch::Wants SaveWatch::looked(const FolderLooked& seen, const Snapshot& kep
     told_ = false;
   }
   if (!obstacle.empty()) {
-    touched_ = now;  // so that it is looked at again, as a file may be closed without a sign
+    look_at_ = now + kStillFor;  // a file may be closed without a sign
     return Wants::kNothing;
   }
-  touched_.reset();
   if (has_same_files(seen.state, kept)) return Wants::kNothing;
-  state_ = seen.state;
+  if (now < touched_ + kStillForLonger && !folder_with_less(seen.state, kept).empty()) {
+    look_at_ = touched_ + kStillForLonger;
+    return Wants::kNothing;
+  }
   doing_ = Doing::kKeeping;
   return Wants::kKeep;
 }
@@ -60,13 +62,12 @@ SaveWatch::Wants SaveWatch::look_due(TimePoint now) {
   const auto due = next_look();
   if (!due || now < *due) return Wants::kNothing;
   doing_ = Doing::kLooking;
-  touched_again_ = false;
+  look_at_.reset();
   return Wants::kLook;
 }
 
 std::optional<TimePoint> SaveWatch::next_look() const {
-  if (doing_ != Doing::kNothing || !touched_) return std::nullopt;
-  return *touched_ + kStillFor;
+  return doing_ == Doing::kNothing ? look_at_ : std::nullopt;
 }
 
 std::string SaveWatch::told_open(TimePoint now) {

@@ -3,6 +3,8 @@
 // common to all (safetensors renames a file before it is closed; accelerate writes nothing last; a
 // file that a failed save has left looks finished). So a save has ended when nothing has happened
 // in the folder for kStillFor, no file there is open for writing, and none has an unfinished name.
+// A rank may take longer for its part: so a new folder that lacks a file of the kind that the one
+// before it has, as checkpoint-600 those of checkpoint-500, has kStillForLonger.
 //
 //     still --something happened--> changing --kStillFor--> looking --all closed--> keeping -->
 //     still
@@ -24,6 +26,7 @@ namespace ddprun {
 
 /// Ranks that save together may begin some time after one another.
 inline constexpr std::chrono::milliseconds kStillFor{2'000};
+inline constexpr std::chrono::seconds kStillForLonger{60};
 /// The user hears of a file that has been open for so long.
 inline constexpr std::chrono::seconds kTellOpenAfter{120};
 
@@ -39,7 +42,7 @@ class SaveWatch {
   enum class Wants {
     kNothing,
     kLook,  // at the folder; answer: FolderLooked
-    kKeep,  // state(); answer: SnapshotKept
+    kKeep,  // what was seen; answer: SnapshotKept
   };
 
   /// What is to be done now. `kept`: the last snapshot.
@@ -48,9 +51,6 @@ class SaveWatch {
 
   /// When look_due() may want something; nullopt: nothing to wait for.
   std::optional<TimePoint> next_look() const;
-
-  /// As FolderLooked has told it.
-  const FolderState& state() const { return state_; }
 
   /// A file that has kept a snapshot from being taken for kTellOpenAfter; "" else. Each is told
   /// once.
@@ -64,10 +64,9 @@ class SaveWatch {
 
   enum class Doing { kNothing, kLooking, kKeeping };
   Doing doing_ = Doing::kNothing;
-  std::optional<TimePoint> touched_;  // the last time, unless it has been dealt with
-  bool touched_again_ = false;        // since the look or the snapshot began
-  FolderState state_;
-  std::string in_the_way_;  // a file that is open, or unfinished
+  TimePoint touched_{};               // the last time
+  std::optional<TimePoint> look_at_;  // the next one
+  std::string in_the_way_;            // a file that is open, or unfinished
   std::optional<TimePoint> in_the_way_since_;
   bool told_ = false;
 };

@@ -64,10 +64,12 @@ bool is_inner(const std::string& path) {
       parts, [](const auto& part) { return part == ".." || part == "." || part.empty(); });
 }
 
-/// Which shapes of paths stand for how many files.
-std::map<std::string, int> count_shapes(const Snapshot& snapshot) {
+/// Which shapes names in a folder have, and how many have each.
+std::map<std::string, int> shapes_in(const std::string& folder, const FolderState& state) {
   std::map<std::string, int> shapes;
-  for (const KeptFile& file : snapshot.files) ++shapes[shape_of(file.facts.path)];
+  for (const FileFacts& file : state)
+    if (file.path.starts_with(folder + "/") && !is_log(file.path))
+      ++shapes[shape_of(file.path.substr(folder.size() + 1))];
   return shapes;
 }
 
@@ -111,8 +113,34 @@ bool has_same_files(const FolderState& state, const Snapshot& snapshot) {
   return same == snapshot.files.size();
 }
 
+std::string folder_with_less(const FolderState& state, const Snapshot& snapshot) {
+  std::map<std::string, const KeptFile*> models;  // by shape: the newest folder of that kind
+  FolderState before;
+  for (const KeptFile& file : snapshot.files) {
+    before.push_back(file.facts);
+    if (file.facts.kind != FileFacts::Kind::kFolder) continue;
+    const KeptFile*& model = models[shape_of(file.facts.path)];
+    if (model == nullptr || model->facts.modified_ns <= file.facts.modified_ns) model = &file;
+  }
+  for (const FileFacts& now : state) {
+    const bool is_new =
+        now.kind == FileFacts::Kind::kFolder && find_file(snapshot, now.path) == nullptr;
+    const auto model = is_new ? models.find(shape_of(now.path)) : models.end();
+    if (model == models.end()) continue;
+    const auto shapes = shapes_in(now.path, state);
+    const auto wanted = shapes_in(model->second->facts.path, before);
+    const bool has_all = std::ranges::all_of(wanted, [&](const auto& kind) {
+      const auto has = shapes.find(kind.first);
+      return has != shapes.end() && has->second >= kind.second;
+    });
+    if (!has_all) return now.path;
+  }
+  return "";
+}
+
 std::vector<FileToKeep> plan_snapshot(const FolderState& state, const Snapshot& previous) {
-  const auto shapes = count_shapes(previous);
+  std::set<std::string> shapes;
+  for (const KeptFile& file : previous.files) shapes.insert(shape_of(file.facts.path));
   const auto is_numbered_anew = [&](const std::string& path) {
     if (find_file(previous, path) != nullptr) return false;
     return shapes.contains(shape_of(path));

@@ -63,6 +63,11 @@ bool is_unfinished(std::string_view path);
 /// Whether nothing but logs has changed since the snapshot was taken.
 bool has_same_files(const FolderState& state, const Snapshot& snapshot);
 
+/// A folder that the snapshot does not have, and that has fewer files of a kind than the newest one
+/// of its own kind there, as checkpoint-600 without the rng_state_1.pth that checkpoint-500 has;
+/// "": there is none.
+std::string folder_with_less(const FolderState& state, const Snapshot& snapshot);
+
 /// What a snapshot of that state would do with each file but logs. A link to a file's bytes costs
 /// no memory, but has the bytes of the file for ever: so a file is linked only where the program
 /// has shown that it takes another number for each save (checkpoint-500, checkpoint-600).

@@ -36,6 +36,10 @@ void EventLog::note(const AgentAction& action) {
   if (writer_) writer_->write(file_, events_.of(action, unix_time_us()));
 }
 
+void EventLog::note(const CheckpointNews& news) {
+  if (writer_) writer_->write(file_, events_.of(news, unix_time_us()));
+}
+
 void EventLog::note_started(const std::vector<RunningWorker>& workers) {
   if (writer_) writer_->write(file_, events_.started(workers, unix_time_us()));
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "agent/checkpoints/checkpoint_news.hpp"
 #include "agent/decisions/agent_events.hpp"
 #include "agent/output/log_writer.hpp"
 #include "agent/reports/job_events.hpp"
@@ -24,6 +25,7 @@ class EventLog {
   /// so once, and the job goes on.
   void note(const AgentEvent& event);
   void note(const AgentAction& action);
+  void note(const CheckpointNews& news);
   void note_started(const std::vector<RunningWorker>& workers);
 
   /// Writes what still waits; see LogWriter::end().

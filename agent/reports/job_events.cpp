@@ -204,6 +204,18 @@ std::string JobEvents::of(const AgentAction& action, std::int64_t time_unix_us) 
   return line(time_unix_us, node_, out);
 }
 
+std::string JobEvents::of(const CheckpointNews& news, std::int64_t time_unix_us) const {
+  using What = CheckpointNews::What;
+  Event event{"checkpoint_put_back", {{"checkpoint", news.name}, {"number", news.number}}};
+  if (news.what == What::kPutBack) {
+    event.fields["bytes_from_disk"] = news.bytes_from_disk;
+  } else {
+    event.kind = news.what == What::kKept ? "checkpoint_kept" : "checkpoint_written";
+    event.fields["bytes"] = news.bytes;
+  }
+  return line(time_unix_us, node_, event);
+}
+
 std::string JobEvents::started(const std::vector<RunningWorker>& workers,
                                std::int64_t time_unix_us) const {
   std::string lines;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/checkpoints/checkpoint_news.hpp"
 #include "agent/decisions/agent_events.hpp"
 #include "agent/spec/launch_spec.hpp"
 
@@ -36,6 +37,8 @@ class JobEvents {
   std::string of(const AgentEvent& event, std::int64_t time_unix_us);
   /// What AgentMachine decided.
   std::string of(const AgentAction& action, std::int64_t time_unix_us);
+  /// What has become of a checkpoint.
+  std::string of(const CheckpointNews& news, std::int64_t time_unix_us) const;
   /// The workers of the round have been started: these.
   std::string started(const std::vector<RunningWorker>& workers, std::int64_t time_unix_us) const;
 

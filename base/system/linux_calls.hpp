@@ -46,11 +46,11 @@ void close_files_from(int first);
 /// close_files_from() for any kernel.
 void close_listed_files_from(int first);
 
-/// Gives the calling thread a table of open files of its own, with nothing in it but the file `kept`
-/// and /dev/null as 0, 1 and 2. Processes that other threads start do not inherit what it opens, and
-/// its numbers mean nothing to them: so an event loop of theirs cannot be woken up from here but by
-/// `kept`. Returns false, and changes nothing, where the kernel or a container's filter refuses, and
-/// under ThreadSanitizer, which knows one table a process.
+/// Gives the calling thread a table of open files of its own, with nothing in it but the file
+/// `kept` and /dev/null as 0, 1 and 2. Processes that other threads start do not inherit what it
+/// opens, and its numbers mean nothing to them: so an event loop of theirs cannot be woken up from
+/// here but by `kept`. Returns false, and changes nothing, where the kernel or a container's filter
+/// refuses, and under ThreadSanitizer, which knows one table a process.
 bool take_own_files(int kept);
 
 }  // namespace ddprun

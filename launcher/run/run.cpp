@@ -118,14 +118,21 @@ class Run {
     return {};
   }
 
-  /// Puts the folder of the program's checkpoints into memory.
+  /// Puts the folder of the program's checkpoints into memory, which may take a slow disk minutes.
+  /// Nothing runs yet, and the next run goes on with what a signal leaves.
   Result<void> begin_checkpoints() {
     if (!spec_.node.checkpoints) return {};
-    checkpoints_.emplace(io_.get_executor(), *spec_.node.checkpoints);
+    const auto tell = [this](const CheckpointNews& news) {
+      log::info("{}", sentence_of(news));
+      event_log_.note(news);
+    };
+    checkpoints_.emplace(io_.get_executor(), *spec_.node.checkpoints, tell);
     std::optional<Result<void>> begun;
     const auto note = [&](Result<void> how) { begun = std::move(how); };
     start_coroutine(io_, then(checkpoints_->begin(), note), report_failure("checkpoints"));
+    signals_->release();
     while (!begun) io_.run_one();
+    signals_->hold();
     if (*begun) return {};
     return Error{begun->error().kind, "--checkpoints: " + begun->error().message};
   }
@@ -163,6 +170,9 @@ class Run {
     events_.reported(report);
     reports_.write_last(report);
   }
+
+  /// Whether what the program saved is where the user wants it.
+  bool has_written_checkpoints() const { return !checkpoints_ || checkpoints_->has_written(); }
 
   /// Tells the user how it ended, and keeps the files that the report names.
   void report(const RunEnd& end) {
@@ -284,7 +294,8 @@ Result<int> run(asio::io_context& io, const LaunchSpec& spec, const EnvironmentL
   run.report(end);
   if (end.agent.why == AgentEnd::Why::kStopSignal)
     for (Console* const console : {&out, &err}) console->flush_blocking(kStoppedPatience);
-  return exit_code(end.agent);
+  const int code = exit_code(end.agent);
+  return code == 0 && !run.has_written_checkpoints() ? kSystemError : code;
 }
 
 }  // namespace ddprun

@@ -316,6 +316,8 @@ class Interpreter {
       return invalid(
           "--checkpoints keeps those of a job on one node; on several each node would need the "
           "files of all others, which it does not fetch yet");
+    // Those that stay may be in the midst of a save when another one is lost.
+    if (*kept) spec_.in_place = false;
     spec_.node.checkpoints = std::move(*kept);
     return {};
   }
