@@ -21,12 +21,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr char kOwnFolder[] = ".ddprun";
-
-bool is_own(const FileFacts& facts) {
-  return facts.path == kOwnFolder || facts.path.starts_with(std::string{kOwnFolder} + "/");
-}
-
 Error disk_error(const std::string& what, const fs::path& path, const std::string& why) {
   return {Error::Kind::kUnavailable, "cannot " + what + " '" + path.string() + "': " + why};
 }
@@ -70,10 +64,9 @@ Result<Snapshot> DiskTier::open() {
   fs::remove_all(own_ / "new", failed);
   auto listed = list_folder(folder_);
   if (!listed) return listed.error();
-  std::erase_if(*listed, is_own);
   Snapshot found{.number = there_.number, .taken_unix_ms = there_.taken_unix_ms};
   for (FileFacts& facts : *listed) {
-    if (is_log(facts.path)) continue;
+    if (is_left_out(facts)) continue;
     const KeptFile* const known = find_file(there_, facts.path);
     const bool same = known != nullptr && known->facts.bytes == facts.bytes &&
                       known->facts.modified_ns == facts.modified_ns;

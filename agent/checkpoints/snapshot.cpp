@@ -36,6 +36,8 @@ template <> inline constexpr auto kFields<Snapshot> = table(
 
 namespace {
 
+constexpr std::string_view kLogFolder = "wandb";
+
 std::string_view name_in(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::string_view entry_of(std::string_view path) { return path.substr(0, path.find('/')); }
@@ -82,10 +84,16 @@ const KeptFile* find_file(const Snapshot& snapshot, std::string_view path) {
   return at != snapshot.files.end() && at->facts.path == path ? &*at : nullptr;
 }
 
+bool is_left_out(const FileFacts& facts) {
+  const std::string_view entry = entry_of(facts.path);
+  if (entry == kLogFolder || entry == kOwnFolder) return true;
+  return facts.kind != FileFacts::Kind::kFolder && is_log(facts.path);
+}
+
 bool is_log(std::string_view path) {
   static constexpr std::array<std::string_view, 3> kEndings{".log", ".csv", ".jsonl"};
   const std::string_view name = name_in(path);
-  return name.find("tfevents") != std::string_view::npos || entry_of(path) == "wandb" ||
+  return name.find("tfevents") != std::string_view::npos || entry_of(path) == kLogFolder ||
          std::ranges::any_of(kEndings, [&](auto ending) { return name.ends_with(ending); });
 }
 
@@ -105,7 +113,7 @@ bool is_unfinished(std::string_view path) {
 bool has_same_files(const FolderState& state, const Snapshot& snapshot) {
   std::size_t same = 0;
   for (const FileFacts& now : state) {
-    if (is_log(now.path)) continue;
+    if (is_left_out(now)) continue;
     const KeptFile* const then = find_file(snapshot, now.path);
     if (then == nullptr || !is_same(now, then->facts)) return false;
     ++same;
@@ -147,7 +155,7 @@ std::vector<FileToKeep> plan_snapshot(const FolderState& state, const Snapshot& 
   };
   std::vector<FileToKeep> plan;
   for (const FileFacts& now : state) {
-    if (is_log(now.path)) continue;
+    if (is_left_out(now)) continue;
     const KeptFile* const then = find_file(previous, now.path);
     FileToKeep& file = plan.emplace_back(now);
     if (then != nullptr && is_same(now, then->facts))

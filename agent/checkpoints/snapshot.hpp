@@ -57,6 +57,13 @@ const KeptFile* find_file(const Snapshot& snapshot, std::string_view path);
 /// belong to no checkpoint.
 bool is_log(std::string_view path);
 
+/// What ddprun has there for itself, on disk.
+inline constexpr std::string_view kOwnFolder = ".ddprun";
+
+/// Whether that belongs to no checkpoint: a log, or ddprun's own. A folder is no log by its name,
+/// for other files may be in it; one of wandb has nothing else.
+bool is_left_out(const FileFacts& facts);
+
 /// Whether a name is that of a file or folder that is still being written, as libraries call them.
 bool is_unfinished(std::string_view path);
 
