@@ -9,15 +9,32 @@ namespace {
 
 using Kind = FileFacts::Kind;
 
-/// The folders that logs are in, up to the top.
-std::set<std::string, std::less<>> folders_of_logs(const FolderState& state) {
-  std::set<std::string, std::less<>> folders;
-  for (const FileFacts& file : state)
-    if (is_log(file.path))
-      for (std::size_t at = file.path.rfind('/'); at != std::string::npos && at > 0;
-           at = file.path.rfind('/', at - 1))
-        folders.insert(file.path.substr(0, at));
+/// The folders that it is in, from below.
+std::vector<std::string> folders_above(const std::string& path) {
+  std::vector<std::string> folders;
+  for (std::size_t at = path.rfind('/'); at != std::string::npos && at > 0;
+       at = path.rfind('/', at - 1))
+    folders.push_back(path.substr(0, at));
   return folders;
+}
+
+/// Logs, and the folders that they are in, up to the top. A checkpoint is worth more than a log: so
+/// none stays where the snapshot has a file in the place of one of these folders.
+std::set<std::string, std::less<>> logs_that_stay(const FolderState& state,
+                                                  const Snapshot& snapshot) {
+  const auto is_no_folder = [&](const std::string& path) {
+    const KeptFile* const file = find_file(snapshot, path);
+    return file != nullptr && file->facts.kind != Kind::kFolder;
+  };
+  std::set<std::string, std::less<>> paths;
+  for (const FileFacts& file : state) {
+    if (!is_left_out(file)) continue;
+    const auto folders = folders_above(file.path);
+    if (std::ranges::any_of(folders, is_no_folder)) continue;
+    paths.insert(file.path);
+    paths.insert(folders.begin(), folders.end());
+  }
+  return paths;
 }
 
 const FileFacts* find_facts(const FolderState& state, const std::string& path) {
@@ -36,9 +53,9 @@ bool can_stay(const FileFacts& now, const FileFacts& then) {
 
 PutBack plan_put_back(const FolderState& now, const Snapshot& snapshot) {
   PutBack plan;
-  const auto of_logs = folders_of_logs(now);
+  const auto logs = logs_that_stay(now, snapshot);
   for (auto file = now.rbegin(); file != now.rend(); ++file) {
-    if (is_log(file->path) || of_logs.contains(file->path)) continue;
+    if (logs.contains(file->path)) continue;
     const KeptFile* const then = find_file(snapshot, file->path);
     // What is placed takes the place of another file or link by itself.
     const bool replaced =

@@ -8,7 +8,8 @@
 
 namespace ddprun {
 
-/// The steps, in this order. Logs stay as they are, and so do the folders that they are in.
+/// The steps, in this order. Logs stay as they are, and so do the folders that they are in, unless
+/// the snapshot has a file in the place of such a folder.
 struct PutBack {
   std::vector<std::string> removed;     // what is in a folder stands before the folder
   std::vector<const KeptFile*> made;    // folders that are not there, from above
