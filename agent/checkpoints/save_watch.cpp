@@ -13,8 +13,9 @@ namespace {
 std::string unfinished_in(const FolderLooked& seen) {
   for (const std::string& path : seen.open)
     if (!is_log(path)) return path;
-  const auto found = std::ranges::find_if(
-      seen.state, [](const FileFacts& file) { return is_unfinished(file.path); });
+  const auto found = std::ranges::find_if(seen.state, [](const FileFacts& file) {
+    return !is_left_out(file) && is_unfinished(file.path);
+  });
   return found == seen.state.end() ? "" : found->path;
 }
 
