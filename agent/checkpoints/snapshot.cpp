@@ -58,9 +58,11 @@ bool is_same(const FileFacts& now, const FileFacts& then) {
   return now.target == then.target && now.mode == then.mode;
 }
 
-/// A path that stays within the folder.
+/// A path that stays within the folder, spelled as list_folder() does it: two spellings of one path
+/// would be two files.
 bool is_inner(const std::string& path) {
-  if (path.empty() || path.front() == '/') return false;
+  if (path.empty() || path.front() == '/' || path.find("//") != std::string::npos) return false;
+  if (plain_line(path) != path) return false;
   const std::filesystem::path parts{path};
   return std::ranges::none_of(
       parts, [](const auto& part) { return part == ".." || part == "." || part.empty(); });
