@@ -29,6 +29,7 @@ bool Pace::spend(std::size_t bytes) {
   spent_ += bytes;
   free_at_ = std::max(free_at_, Clock::now()) + takes;
   news_.wait_until(lock, free_at_, [this] { return hurry_ || cancelled_; });
+  if (hurry_) free_at_ = Clock::now();  // later bytes do not wait for these
   return !cancelled_;
 }
 
