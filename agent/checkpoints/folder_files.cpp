@@ -185,8 +185,10 @@ Result<std::string> place_copy(const fs::path& from, const fs::path& to, const K
     return invalid("'" + plain_line(from.string()) + "' has other bytes than were saved");
   }
   give_facts(fresh, file.facts);
-  if (::rename(fresh.c_str(), to.c_str()) != 0) return system_error("write", to);
-  return digest;
+  if (::rename(fresh.c_str(), to.c_str()) == 0) return digest;
+  Error failed = system_error("write", to);
+  ::unlink(fresh.c_str());
+  return failed;
 }
 
 void give_facts(const fs::path& to, const FileFacts& facts) {
