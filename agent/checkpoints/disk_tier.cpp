@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -33,17 +34,48 @@ Result<void> sync_folder(const fs::path& folder) {
   return {};
 }
 
-Result<Snapshot> read_list(const fs::path& file) {
+/// nullopt: there is none, or it has not reached the disk as a whole. One that cannot be read may
+/// be there again later, and counts: so it must not be passed over.
+Result<std::optional<Snapshot>> read_list(const fs::path& file) {
   const auto text = read_text(file, kFileListBytesMax);
-  if (!text) return text.error();
-  return read_snapshot(*text);
+  if (!text && text.error().kind == Error::Kind::kDenied)
+    return disk_error("read", file, text.error().message);
+  auto list = text ? read_snapshot(*text) : text.error();
+  return list ? std::optional{std::move(*list)} : std::nullopt;
 }
 
-/// Whether the disk has the file like this already. It has another inode there.
-bool has_file(const Snapshot& there, const KeptFile& file) {
+bool looks_same(const FileFacts& now, const FileFacts& then) {
+  return now.bytes == then.bytes && now.modified_ns == then.modified_ns;
+}
+
+/// Whether the disk has the file like this already, and nobody has touched it there since. It has
+/// another inode there.
+bool has_file(const fs::path& folder, const Snapshot& there, const KeptFile& file) {
   const KeptFile* const old = find_file(there, file.facts.path);
-  return old != nullptr && old->facts.kind == file.facts.kind && !file.digest.empty() &&
-         old->digest == file.digest;
+  if (old == nullptr || old->facts.kind != file.facts.kind || file.digest.empty() ||
+      old->digest != file.digest)
+    return false;
+  const auto now = facts_of(folder, file.facts.path);
+  return now && now->kind == old->facts.kind && looks_same(*now, old->facts);
+}
+
+/// What is there; nullopt: nothing, or a link leads there, and so it is another file.
+std::optional<FileFacts::Kind> kind_within(const fs::path& folder, const std::string& path) {
+  std::error_code failed;
+  for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1))
+    if (!fs::is_directory(fs::symlink_status(folder / path.substr(0, at), failed)))
+      return std::nullopt;
+  const auto facts = facts_of(folder, path);
+  return facts ? std::optional{facts->kind} : std::nullopt;
+}
+
+/// The list is on disk behind this.
+Result<void> write_list(const fs::path& file, const Snapshot& snapshot) {
+  if (const auto written = write_whole(file, to_text(snapshot)); !written) return written;
+  const Descriptor open{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!open.is_open() || ::fsync(open.number()) != 0)
+    return disk_error("write", file, std::strerror(errno));
+  return {};
 }
 
 fs::path fresh_file(const fs::path& own, std::size_t place) {
@@ -58,9 +90,10 @@ Result<Snapshot> DiskTier::open() {
   std::error_code failed;
   fs::create_directories(folder_, failed);
   if (failed) return disk_error("make", folder_, failed.message());
-  if (auto list = read_list(own_ / "files.json")) there_ = std::move(*list);
-  if (const auto fresh = read_list(own_ / "new.json"))
-    if (const auto moved = move_to_places(*fresh); !moved) return moved.error();
+  auto list = read_list(own_ / "files.json");
+  if (!list) return list.error();
+  if (*list) there_ = std::move(**list);
+  if (const auto moved = move_pending(); !moved) return moved.error();
   fs::remove_all(own_ / "new", failed);
   auto listed = list_folder(folder_);
   if (!listed) return listed.error();
@@ -68,8 +101,7 @@ Result<Snapshot> DiskTier::open() {
   for (FileFacts& facts : *listed) {
     if (is_left_out(facts)) continue;
     const KeptFile* const known = find_file(there_, facts.path);
-    const bool same = known != nullptr && known->facts.bytes == facts.bytes &&
-                      known->facts.modified_ns == facts.modified_ns;
+    const bool same = known != nullptr && looks_same(facts, known->facts);
     KeptFile& file = found.files.emplace_back();
     if (same) file = *known;
     file.facts = std::move(facts);
@@ -87,7 +119,8 @@ Result<void> DiskTier::write_files(const Snapshot& snapshot, const fs::path& fro
   if (failed) return disk_error("make", own_ / "new", failed.message());
   for (std::size_t at = 0; at < snapshot.files.size(); ++at) {
     const KeptFile& file = snapshot.files[at];
-    if (file.facts.kind != FileFacts::Kind::kFile || has_file(there_, file)) continue;
+    const bool has_bytes = file.facts.kind == FileFacts::Kind::kFile && !file.facts.on_disk;
+    if (!has_bytes || has_file(folder_, there_, file)) continue;
     const fs::path kept = from / file.facts.path;
     const fs::path& source = fs::exists(kept, failed) ? kept : also_from / file.facts.path;
     const auto digest = copy_file(source, fresh_file(own_, at), pace, true);
@@ -101,11 +134,9 @@ Result<void> DiskTier::write_files(const Snapshot& snapshot, const fs::path& fro
 
 Result<Snapshot> DiskTier::write(const Snapshot& snapshot, const fs::path& from,
                                  const fs::path& also_from, Pace& pace) {
-  // Files could not be moved the last time.
-  if (const auto pending = read_list(own_ / "new.json"))
-    if (const auto moved = move_to_places(*pending); !moved) return moved.error();
+  if (const auto moved = move_pending(); !moved) return moved.error();
   auto written = write_files(snapshot, from, also_from, pace);
-  if (written) written = write_whole(own_ / "new.json", to_text(snapshot));
+  if (written) written = write_list(own_ / "new.json", snapshot);
   if (written) written = sync_folder(own_);
   if (written) written = move_to_places(snapshot);
   if (written) return there_;
@@ -114,12 +145,22 @@ Result<Snapshot> DiskTier::write(const Snapshot& snapshot, const fs::path& from,
   return written.error();
 }
 
+/// Files could not be moved the last time, or not all of them.
+Result<void> DiskTier::move_pending() {
+  const auto pending = read_list(own_ / "new.json");
+  if (!pending) return pending.error();
+  return *pending ? move_to_places(**pending) : Result<void>{};
+}
+
 Result<void> DiskTier::move_to_places(const Snapshot& fresh) {
   std::error_code failed;
   for (auto old = there_.files.rbegin(); old != there_.files.rend(); ++old) {
     const KeptFile* const now = find_file(fresh, old->facts.path);
-    const bool stays = now != nullptr && now->facts.kind == old->facts.kind;
-    if (!stays) fs::remove(folder_ / old->facts.path, failed);  // one with a log in it stays
+    if (now != nullptr && now->facts.kind == old->facts.kind) continue;
+    // When a later start goes on with it, the new one may be there already.
+    const auto is = kind_within(folder_, old->facts.path);
+    const bool goes = is && (now == nullptr || *is != now->facts.kind);
+    if (goes) fs::remove(folder_ / old->facts.path, failed);  // a folder with a log in it stays
   }
   Snapshot there = fresh;
   for (std::size_t at = 0; at < there.files.size(); ++at) {
@@ -142,9 +183,10 @@ Result<void> DiskTier::move_to_places(const Snapshot& fresh) {
     if (auto facts = facts_of(folder_, file->facts.path)) file->facts = std::move(*facts);
   }
   if (const auto synced = sync_folder(folder_); !synced) return synced.error();
-  if (const auto told = write_whole(own_ / "files.json", to_text(there)); !told)
-    return told.error();
-  fs::remove(own_ / "new.json", failed);
+  if (const auto told = write_list(own_ / "files.json", there); !told) return told.error();
+  // While that list is there, nothing else may come to its place in new/.
+  if (!fs::remove(own_ / "new.json", failed) && failed)
+    return disk_error("remove", own_ / "new.json", failed.message());
   fs::remove_all(own_ / "new", failed);
   there_ = std::move(there);
   return sync_folder(own_);
@@ -157,7 +199,7 @@ void DiskTier::write_logs(const fs::path& from, Pace& pace) const {
   for (const FileFacts& facts : *listed) {
     if (!is_log(facts.path) || facts.kind != FileFacts::Kind::kFile) continue;
     const auto there = facts_of(folder_, facts.path);
-    if (there && there->bytes == facts.bytes && there->modified_ns == facts.modified_ns) continue;
+    if (there && looks_same(facts, *there)) continue;
     fs::create_directories((folder_ / facts.path).parent_path(), failed);
     // It may grow meanwhile: then the rest comes the next time.
     if (!place_copy(from / facts.path, folder_ / facts.path, {.facts = facts}, pace)) return;

@@ -48,6 +48,7 @@ class DiskTier {
  private:
   Result<void> write_files(const Snapshot& snapshot, const std::filesystem::path& from,
                            const std::filesystem::path& also_from, Pace& pace) const;
+  Result<void> move_pending();
   Result<void> move_to_places(const Snapshot& fresh);
 
   std::filesystem::path folder_;
