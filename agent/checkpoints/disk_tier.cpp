@@ -201,8 +201,9 @@ void DiskTier::write_logs(const fs::path& from, Pace& pace) const {
     const auto there = facts_of(folder_, facts.path);
     if (there && looks_same(facts, *there)) continue;
     fs::create_directories((folder_ / facts.path).parent_path(), failed);
-    // It may grow meanwhile: then the rest comes the next time.
-    if (!place_copy(from / facts.path, folder_ / facts.path, {.facts = facts}, pace)) return;
+    // It may grow meanwhile: then the rest comes the next time, as does one that is gone now.
+    const auto placed = place_copy(from / facts.path, folder_ / facts.path, {.facts = facts}, pace);
+    if (!placed && placed.error().kind == Error::Kind::kTimeout) return;
   }
 }
 
