@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "agent/checkpoints/checkpoint_link.hpp"
 #include "agent/checkpoints/put_back.hpp"
 #include "base/clock.hpp"
-#include "base/numbers.hpp"
 #include "base/system/whole_file.hpp"
 #include "base/text.hpp"
 
@@ -81,22 +81,26 @@ Result<MemoryTier> MemoryTier::open(const fs::path& root, const fs::path& disk) 
 
 fs::path MemoryTier::place_of(int number) const { return root_ / "kept" / std::to_string(number); }
 
+fs::path MemoryTier::list_of(int number) const { return place_of(number).string() + ".json"; }
+
 fs::path MemoryTier::files_of(const Snapshot& snapshot) const { return place_of(snapshot.number); }
 
 std::vector<Snapshot> MemoryTier::snapshots() const {
   std::vector<Snapshot> all;
+  std::set<fs::path> whole;
+  std::vector<fs::path> there;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator{root_ / "kept", failed}) {
-    const std::string stem = entry.path().stem().string();
-    const bool is_list = entry.path().extension() == ".json" && parse_number<int>(stem);
-    const auto text =
-        is_list ? read_text(entry.path(), kFileListBytesMax) : Result<std::string>{""};
+    there.push_back(entry.path());
+    if (entry.path().extension() != ".json") continue;
+    const auto text = read_text(entry.path(), kFileListBytesMax);
     auto snapshot = text ? read_snapshot(*text) : text.error();
-    if (snapshot && std::to_string(snapshot->number) == stem)
-      all.push_back(std::move(*snapshot));
-    else if (!is_list && !fs::exists(entry.path().string() + ".json", failed))
-      remove_tree(entry.path());  // it was being made when its job was killed
+    if (!snapshot || list_of(snapshot->number) != entry.path()) continue;
+    whole.insert({entry.path(), place_of(snapshot->number)});
+    all.push_back(std::move(*snapshot));
   }
+  for (const fs::path& path : there)
+    if (!whole.contains(path)) remove_tree(path);  // it was being made when its job was killed
   std::ranges::sort(all, {}, &Snapshot::number);
   return all;
 }
@@ -148,7 +152,7 @@ Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const
   const bool same = now && has_same_files(*now, snapshot) &&
                     std::ranges::all_of(open_for_writing(folder_, *now), is_log);
   if (taken && same) {
-    taken = write_whole(place.string() + ".json", to_text(snapshot));
+    taken = write_whole(list_of(number), to_text(snapshot));
     if (taken) return std::optional{std::move(snapshot)};
   }
   remove_tree(place);
@@ -239,7 +243,7 @@ void MemoryTier::leave_on_disk(const std::vector<std::string>& paths,
 }
 
 void MemoryTier::forget(int number) const {
-  remove_tree(place_of(number).string() + ".json");
+  remove_tree(list_of(number));
   remove_tree(place_of(number));
 }
 

@@ -74,6 +74,7 @@ class MemoryTier {
   MemoryTier(std::filesystem::path root, std::filesystem::path disk, Descriptor lock);
 
   std::filesystem::path place_of(int number) const;
+  std::filesystem::path list_of(int number) const;
   Result<KeptFile> keep(const FileToKeep& file, const Snapshot& previous, int number,
                         Pace& pace) const;
   Result<std::string> place(const KeptFile& file, const Snapshot& snapshot, PutBackResult& result,
