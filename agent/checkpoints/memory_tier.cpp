@@ -69,8 +69,11 @@ MemoryTier::MemoryTier(fs::path root, fs::path disk, Descriptor lock)
 Result<MemoryTier> MemoryTier::open(const fs::path& root, const fs::path& disk) {
   const fs::path of_user = root / (kMemoryFolders + std::to_string(::geteuid()));
   const fs::path of_job = of_user / name_for(disk);
-  for (const fs::path& folder : {of_user, of_job, of_job / "out", of_job / "kept"})
+  for (const fs::path& folder : {of_user, of_job})
     if (const auto made = make_private(folder); !made) return made.error();
+  // Nobody else comes here: so the program may give its folder any permissions.
+  for (const fs::path& folder : {of_job / "out", of_job / "kept"})
+    if (const auto made = make_folder(folder); !made) return made.error();
   Descriptor lock{
       ::open((of_job / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!lock.is_open() || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
