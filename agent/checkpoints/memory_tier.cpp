@@ -143,12 +143,13 @@ Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const
   fs::create_directory(place, failed);
   Result<void> taken{};
   for (const FileToKeep& file : plan_snapshot(state, previous)) {
+    KeptFile& seen = snapshot.files.emplace_back(file.facts);
+    if (!taken) continue;  // what is there is still compared with the folder
     auto kept = keep(file, previous, number, pace);
-    if (!kept) {
+    if (kept)
+      seen = std::move(*kept);
+    else
       taken = kept.error();
-      break;
-    }
-    snapshot.files.push_back(std::move(*kept));
   }
   // A link has made the time of the file's status another one, and nothing else.
   const auto now = list_folder(folder_, disk_);
