@@ -214,8 +214,8 @@ Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted
                                 "' has other bytes than were saved");
     plan.placed.push_back(file);
   }
-  std::error_code failed;  // a folder may have files of logs in it
-  for (const std::string& path : plan.removed) fs::remove(folder_ / path, failed);
+  // A folder may have in it what list_folder() passes over, as a copy that was begun.
+  for (const std::string& path : plan.removed) remove_tree(folder_ / path);
   for (const KeptFile* const file : plan.made)
     if (const auto made = make_folder(folder_ / file->facts.path); !made) return made.error();
   for (const KeptFile* const file : plan.placed) {
