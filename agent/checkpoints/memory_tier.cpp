@@ -169,12 +169,14 @@ Result<std::string> MemoryTier::place(const KeptFile& file, const Snapshot& snap
                                       PutBackResult& result, Pace& pace) const {
   const fs::path to = folder_ / file.facts.path;
   const fs::path kept = files_of(snapshot) / file.facts.path;
+  std::error_code failed;
+  if (file.facts.on_disk && !fs::exists(disk_ / file.facts.path, failed))
+    return invalid("'" + file.facts.path + "' is not on disk any more");
   if (file.facts.kind == FileFacts::Kind::kLink || file.facts.on_disk) {
     const auto linked =
         place_link(file.facts.on_disk ? disk_ / file.facts.path : fs::path{file.facts.target}, to);
     return linked ? Result<std::string>{file.digest} : linked.error();
   }
-  std::error_code failed;
   if (fs::exists(kept, failed) && !file.copied) {
     const auto digest = digest_of(kept, pace);
     if (digest && *digest == file.digest) {
@@ -205,7 +207,10 @@ Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted
   if (!now) return now.error();
   PutBackResult result{.snapshot = snapshot};
   PutBack plan = plan_put_back(*now, snapshot);
+  std::error_code failed;
   for (const KeptFile* const file : plan.stay) {
+    const bool is_gone = file->facts.on_disk && !fs::exists(disk_ / file->facts.path, failed);
+    if (is_gone) plan.placed.push_back(file);
     if (file->since < trusted_since || file->digest.empty() || file->facts.on_disk) continue;
     const auto digest = digest_of(folder_ / file->facts.path, pace);
     if (digest && *digest == file->digest) continue;
