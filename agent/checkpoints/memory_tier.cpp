@@ -249,6 +249,11 @@ void MemoryTier::leave_on_disk(const std::vector<std::string>& paths,
         if (facts && file.facts.path == path) file.facts = *facts;
     }
   }
+  // The next job reads the lists: without it, it would bring the files back to memory.
+  std::error_code failed;
+  for (const Snapshot& snapshot : snapshots)
+    if (const fs::path list = list_of(snapshot.number); fs::exists(list, failed))
+      write_whole(list, to_text(snapshot));
 }
 
 void MemoryTier::forget(int number) const {
