@@ -185,8 +185,6 @@ Result<std::string> MemoryTier::place(const KeptFile& file, const Snapshot& snap
         give_facts(to, file.facts);
         return *digest;
       }
-    } else if (digest) {
-      result.complaints.push_back("'" + kept.string() + "' has other bytes than were saved");
     }
   }
   Result<std::string> placed = Error{Error::Kind::kInvalid, "no copy of it is there"};
