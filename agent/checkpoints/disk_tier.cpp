@@ -93,6 +93,7 @@ Result<Snapshot> DiskTier::open() {
   auto list = read_list(own_ / "files.json");
   if (!list) return list.error();
   if (*list) there_ = std::move(**list);
+  remove_fresh(folder_);
   if (const auto moved = move_pending(); !moved) return moved.error();
   fs::remove_all(own_ / "new", failed);
   auto listed = list_folder(folder_);

@@ -131,7 +131,10 @@ Result<FolderState> list_folder(const fs::path& folder, const fs::path& disk) {
   fs::recursive_directory_iterator next{folder, failed};
   for (; !failed && next != fs::recursive_directory_iterator{}; next.increment(failed)) {
     const std::string path = next->path().lexically_relative(folder).string();
-    if (path.ends_with(kFreshEnding)) continue;
+    if (path.ends_with(kFreshEnding)) {
+      next.disable_recursion_pending();
+      continue;
+    }
     if (plain_line(path) != path)
       return invalid("the name " + printable(path) + " has control characters, or is no UTF-8");
     if (state.size() >= kCheckpointFilesMax)
@@ -173,6 +176,13 @@ Result<std::string> copy_file(const fs::path& from, const fs::path& to, Pace& pa
   if (digest && lasting && ::fsync(copy.number()) != 0) digest = system_error("write", to);
   if (!digest) ::unlink(to.c_str());
   return digest;
+}
+
+void remove_fresh(const fs::path& folder) {
+  std::error_code failed;
+  fs::recursive_directory_iterator next{folder, failed};
+  for (; !failed && next != fs::recursive_directory_iterator{}; next.increment(failed))
+    if (next->path().string().ends_with(kFreshEnding)) ::unlink(next->path().c_str());
 }
 
 Result<std::string> place_copy(const fs::path& from, const fs::path& to, const KeptFile& file,

@@ -49,6 +49,9 @@ std::string digest_of_text(std::string_view text);
 
 inline constexpr char kFreshEnding[] = ".ddprun-new";
 
+/// Removes what place_copy() and place_link() had begun when their process was killed.
+void remove_fresh(const std::filesystem::path& folder);
+
 /// Puts a copy of `from`, which has to have that digest unless it is "", in the place of `to`, with
 /// the times and permissions of `facts`. Returns the digest. Errors: kInvalid where it is another
 /// one, and those of copy_file(); then `to` is as it was.

@@ -201,6 +201,7 @@ Result<std::string> MemoryTier::place(const KeptFile& file, const Snapshot& snap
 
 Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted_since,
                                            Pace& pace) const {
+  remove_fresh(folder_);
   const auto now = list_folder(folder_, disk_);
   if (!now) return now.error();
   PutBackResult result{.snapshot = snapshot};
@@ -217,7 +218,7 @@ Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted
                                 "' has other bytes than were saved");
     plan.placed.push_back(file);
   }
-  // A folder may have in it what list_folder() passes over, as a copy that was begun.
+  // A folder may have in it what list_folder() passes over, as a socket.
   for (const std::string& path : plan.removed) remove_tree(folder_ / path);
   for (const KeptFile* const file : plan.made)
     if (const auto made = make_folder(folder_ / file->facts.path); !made) return made.error();
