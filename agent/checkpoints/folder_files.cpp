@@ -155,7 +155,7 @@ std::vector<std::string> open_for_writing(const fs::path& folder, const FolderSt
     if (facts.kind != FileFacts::Kind::kFile || facts.on_disk) continue;
     const Descriptor file{::open((folder / facts.path).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
     if (!file.is_open()) continue;
-    // Whoever opens the file while there is a lease would wait, so it is given back at once.
+    // A process that opens the file while there is a lease waits, so it is given back at once.
     if (::fcntl(file.number(), F_SETLEASE, F_RDLCK) == 0)
       ::fcntl(file.number(), F_SETLEASE, F_UNLCK);
     else if (errno == EAGAIN)

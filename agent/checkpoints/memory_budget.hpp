@@ -18,7 +18,7 @@ inline constexpr std::int64_t kUnknownSaveBytes = std::int64_t{1} << 30;
 struct MemoryRoom {
   std::int64_t file_system = 0;         // /dev/shm
   std::optional<std::int64_t> machine;  // MemAvailable
-  std::optional<std::int64_t> cgroup;   // of the control group with the least left
+  std::optional<std::int64_t> cgroup;   // the control group with the least left
 };
 
 /// The least of them.
@@ -34,9 +34,9 @@ std::string no_room_for(std::int64_t bytes, const MemoryRoom& room);
 /// How many bytes are to be given up so that a save fits; 0: none.
 std::int64_t bytes_short(std::int64_t bytes, const MemoryRoom& room);
 
-/// Files of `snapshot` that make so many bytes free if they are left on disk: the oldest, of those
-/// that are `there`, have a number in their path that no later save takes again, and are of no
-/// snapshot of the last two. As many as there are.
+/// Files of `snapshot` that make that many bytes free if they are left on disk: the oldest, of
+/// those that are `there`, have a number in their path that no later save takes again, and are of
+/// no snapshot of the last two. As many as there are.
 std::vector<std::string> files_to_leave_on_disk(const Snapshot& snapshot, const Snapshot& there,
                                                 std::int64_t bytes);
 

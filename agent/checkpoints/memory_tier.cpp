@@ -144,7 +144,7 @@ Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const
   Result<void> taken{};
   for (const FileToKeep& file : plan_snapshot(state, previous)) {
     KeptFile& seen = snapshot.files.emplace_back(file.facts);
-    if (!taken) continue;  // what is there is still compared with the folder
+    if (!taken) continue;  // all files are compared with the folder below
     auto kept = keep(file, previous, number, pace);
     if (kept)
       seen = std::move(*kept);

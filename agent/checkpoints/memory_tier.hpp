@@ -80,7 +80,7 @@ class MemoryTier {
   Result<std::string> place(const KeptFile& file, const Snapshot& snapshot, PutBackResult& result,
                             Pace& pace) const;
 
-  std::filesystem::path root_;  // of this job's
+  std::filesystem::path root_;  // this job's
   std::filesystem::path folder_;
   std::filesystem::path disk_;
   Descriptor lock_;

@@ -11,7 +11,7 @@ namespace ddprun {
 /// The steps, in this order. Logs stay as they are, and so do the folders that they are in, unless
 /// the snapshot has a file in the place of such a folder.
 struct PutBack {
-  std::vector<std::string> removed;     // what is in a folder stands before the folder
+  std::vector<std::string> removed;     // files of a folder stand before the folder
   std::vector<const KeptFile*> made;    // folders that are not there, from above
   std::vector<const KeptFile*> placed;  // files and links that are not there, or have changed
   std::vector<const KeptFile*> stay;    // files that look as they were

@@ -9,8 +9,8 @@
 //     still --something happened--> changing --kStillFor--> looking --all closed--> keeping -->
 //     still
 //
-// It is passive, like AgentMachine. What happens while a snapshot is taken is found by who takes
-// it.
+// It is passive, like AgentMachine. MemoryTier finds what happens while it takes
+// a snapshot.
 #pragma once
 
 #include <chrono>
@@ -27,12 +27,12 @@ namespace ddprun {
 /// Ranks that save together may begin some time after one another.
 inline constexpr std::chrono::milliseconds kStillFor{2'000};
 inline constexpr std::chrono::seconds kStillForLonger{60};
-/// The user hears of a file that has been open for so long.
+/// The user hears of a file that has been open for that long.
 inline constexpr std::chrono::seconds kTellOpenAfter{120};
 
 // clang-format off
 struct FolderTouched {};  // something was made, closed, renamed or removed there
-struct FolderLooked { FolderState state; std::vector<std::string> open; };  // paths open for writing
+struct FolderLooked { FolderState state; std::vector<std::string> open; };  // open for writing
 struct SnapshotKept { bool kept = false; };  // false: the folder changed meanwhile
 using SaveEvent = std::variant<FolderTouched, FolderLooked, SnapshotKept>;
 // clang-format on
@@ -52,8 +52,8 @@ class SaveWatch {
   /// When look_due() may want something; nullopt: nothing to wait for.
   std::optional<TimePoint> next_look() const;
 
-  /// A file that has kept a snapshot from being taken for kTellOpenAfter; "" else. Each is told
-  /// once.
+  /// A file that has kept a snapshot from being taken for kTellOpenAfter; "" else. Each is
+  /// returned once.
   std::string told_open(TimePoint now);
 
   /// The workers of a round have ended, and the folder is as a snapshot has it.

@@ -19,8 +19,8 @@ struct FileFacts {
   std::int64_t bytes = 0;
   std::int64_t modified_ns = 0;  // since 1970
   std::int64_t inode = 0;
-  int mode = 0;          // who may do what, as chmod(2) has it
-  std::string target;    // of a link
+  int mode = 0;          // permissions, as chmod(2) has them
+  std::string target;    // a link's
   bool on_disk = false;  // a file that is in the folder on disk alone, and a link to it here
   bool operator==(const FileFacts&) const = default;
 };
@@ -34,7 +34,7 @@ struct KeptFile {
   std::string
       digest;     // XXH3-128 (https://xxhash.com) of its bytes; "": it is no file, or not known
   int since = 0;  // the number of the snapshot that had it like this first
-  bool copied = false;  // what is kept is a copy, for the program writes to such files again
+  bool copied = false;  // a copy is kept, for the program writes to such files again
 };
 
 struct Snapshot {
