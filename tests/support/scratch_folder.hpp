@@ -11,8 +11,9 @@ namespace ddprun {
 
 class ScratchFolder {
  public:
-  ScratchFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "ddprun_test_XXXXXX").string();
+  explicit ScratchFolder(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string path = (parent / "ddprun_test_XXXXXX").string();
     if (mkdtemp(path.data()) == nullptr) throw std::runtime_error{"cannot make " + path};
     path_ = path;
   }
