@@ -208,7 +208,8 @@ Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted
   PutBack plan = plan_put_back(*now, snapshot);
   std::error_code failed;
   for (const KeptFile* const file : plan.stay) {
-    const bool is_gone = file->facts.on_disk && !fs::exists(disk_ / file->facts.path, failed);
+    // Between rounds the disk is not touched: it may hang, and the newest files are in memory.
+    const bool is_gone = trusted_since == 0 && file->facts.on_disk && !fs::exists(disk_ / file->facts.path, failed);
     if (is_gone) plan.placed.push_back(file);
     if (file->since < trusted_since || file->digest.empty() || file->facts.on_disk) continue;
     const auto digest = digest_of(folder_ / file->facts.path, pace);

@@ -63,7 +63,11 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
     return started.error();
   }
 
-  Result<Descriptor> news() const {
+  Result<Descriptor> news() {
+    const std::lock_guard lock{mutex_};
+    if (!bell_.is_open() && has_thread_ && files_ == Files::kOwn)
+      return Error{Error::Kind::kInvalid, "its thread has taken its files already"};
+    if (!bell_.is_open()) bell_ = Descriptor{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     Descriptor copy{::fcntl(bell_.number(), F_DUPFD_CLOEXEC, 0)};
     if (copy.is_open()) return copy;
     return Error{Error::Kind::kUnavailable, std::strerror(errno)};
@@ -83,8 +87,8 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
 
  private:
   void run() {
-    if (files_ == Files::kOwn && bell_.is_open()) take_own_files(bell_.number());
     std::unique_lock lock{mutex_};
+    if (files_ == Files::kOwn) take_own_files(bell_.number());
     while (awaits_task(lock)) {
       do_all(lock);
       under_way_ = false;
@@ -110,8 +114,8 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
       lock.unlock();
       perform(task);
       task = nullptr;  // all is done only when nothing of it is held any more
-      ::eventfd_write(bell_.number(), 1);
       lock.lock();
+      if (bell_.is_open()) ::eventfd_write(bell_.number(), 1);
     }
   }
 
@@ -123,7 +127,7 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
 
   const std::size_t tasks_max_;
   const Files files_;
-  const Descriptor bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  Descriptor bell_;  // is there where somebody wants to hear of tasks that are done
   std::mutex mutex_;
   std::condition_variable added_, done_;
   std::deque<std::function<void()>> tasks_;

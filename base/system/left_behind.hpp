@@ -47,7 +47,8 @@ class LeftBehindQueue {
   Result<void> add(std::function<void()> task);
 
   /// Returns a file that becomes readable whenever a task has been done, for an event loop that
-  /// waits; of such a file, each waiter has one of its own. Errors: kUnavailable.
+  /// waits; of such a file, each waiter has one of its own. A queue with files of its own has to be
+  /// asked before its first task. Errors: kUnavailable; kInvalid, where it is too late.
   Result<Descriptor> news() const;
 
   /// Waits until all is done, but no longer than that. Returns whether it is: then what the tasks
