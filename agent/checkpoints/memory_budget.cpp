@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +21,30 @@ constexpr std::int64_t kMarginBytes = std::int64_t{64} << 20;
 bool has_number(const std::string& path) {
   return std::ranges::any_of(path, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
+
+/// Tells which files a program has left behind, for it has gone on to other numbers.
+class LeftBehind {
+ public:
+  explicit LeftBehind(const Snapshot& snapshot) {
+    for (const KeptFile& file : snapshot.files) {
+      int& newest = newest_[{shape_of(file.facts.path), file.copied}];
+      newest = std::max(newest, file.since);
+    }
+  }
+
+  /// Later files of its shape are there, and none of them was written to again.
+  bool has(const KeptFile& file) const {
+    return newest(file, false) > file.since && newest(file, true) <= file.since;
+  }
+
+ private:
+  int newest(const KeptFile& file, bool copied) const {
+    const auto at = newest_.find({shape_of(file.facts.path), copied});
+    return at == newest_.end() ? 0 : at->second;
+  }
+
+  std::map<std::pair<std::string, bool>, int> newest_;
+};
 
 /// Where the least is free, as a sentence begins, and how one gets more.
 struct Least {
@@ -73,11 +99,12 @@ std::string no_room_for(std::int64_t bytes, const MemoryRoom& room) {
 std::vector<std::string> files_to_leave_on_disk(const Snapshot& snapshot, const Snapshot& there,
                                                 std::int64_t bytes) {
   std::vector<std::string> paths;
+  const LeftBehind left_behind{snapshot};
   for (const KeptFile* const file : oldest_first(snapshot)) {
     if (bytes <= 0 || file->since >= snapshot.number - 1) break;
     const KeptFile* const disk = find_file(there, file->facts.path);
     const bool is_there = disk != nullptr && disk->digest == file->digest && !disk->digest.empty();
-    if (!is_there || !has_number(file->facts.path)) continue;
+    if (!is_there || !left_behind.has(*file)) continue;
     paths.push_back(file->facts.path);
     bytes -= file->facts.bytes;
   }

@@ -35,8 +35,9 @@ std::string no_room_for(std::int64_t bytes, const MemoryRoom& room);
 std::int64_t bytes_short(std::int64_t bytes, const MemoryRoom& room);
 
 /// Files of `snapshot` that make that many bytes free if they are left on disk: the oldest, of
-/// those that are `there`, have a number in their path that no later save takes again, and are of
-/// no snapshot of the last two. As many as there are.
+/// those that are `there`, are of no snapshot of the last two, and have a number in their path from
+/// which the program has gone on to others: a file that it writes to again would be changed on
+/// disk. As many as there are.
 std::vector<std::string> files_to_leave_on_disk(const Snapshot& snapshot, const Snapshot& there,
                                                 std::int64_t bytes);
 

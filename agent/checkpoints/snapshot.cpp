@@ -42,16 +42,6 @@ std::string_view name_in(std::string_view path) { return path.substr(path.rfind(
 
 std::string_view entry_of(std::string_view path) { return path.substr(0, path.find('/')); }
 
-/// The path with one '#' for each number in it.
-std::string shape_of(std::string_view path) {
-  std::string shape;
-  for (const char c : path) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (!digit || shape.empty() || shape.back() != '#') shape += digit ? '#' : c;
-  }
-  return shape;
-}
-
 /// The facts by which one can tell that a file is as it was. A folder changes with what is in it.
 bool is_same(const FileFacts& now, const FileFacts& then) {
   if (now.kind == FileFacts::Kind::kFile || now.kind != then.kind) return now == then;
@@ -84,6 +74,15 @@ const KeptFile* find_file(const Snapshot& snapshot, std::string_view path) {
       snapshot.files, path, {},
       [](const KeptFile& file) -> std::string_view { return file.facts.path; });
   return at != snapshot.files.end() && at->facts.path == path ? &*at : nullptr;
+}
+
+std::string shape_of(std::string_view path) {
+  std::string shape;
+  for (const char c : path) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!digit || shape.empty() || shape.back() != '#') shape += digit ? '#' : c;
+  }
+  return shape;
 }
 
 bool is_left_out(const FileFacts& facts) {

@@ -53,6 +53,9 @@ struct FileToKeep {
 /// nullptr: there is no such path.
 const KeptFile* find_file(const Snapshot& snapshot, std::string_view path);
 
+/// The path with one '#' for each number in it.
+std::string shape_of(std::string_view path);
+
 /// Whether the file is a log, by its name: programs write to those all the time, so that they
 /// belong to no checkpoint.
 bool is_log(std::string_view path);

@@ -92,6 +92,21 @@ TEST_CASE_METHOD(LeftOnDiskFixture, "a file without a number stays, however old"
   CHECK(left(1'000) == Paths{"step-1/w.pt", "step-2/w.pt", "step-3/w.pt"});
 }
 
+TEST_CASE_METHOD(LeftOnDiskFixture, "a file with a number stays until the program takes another") {
+  for (Snapshot* snapshot : {&snapshot_, &there_}) {
+    snapshot->files.push_back({.facts = a_file("v2.pt", 3, 10), .digest = "d", .since = 1});
+    std::ranges::sort(snapshot->files, {}, [](const auto& file) { return file.facts.path; });
+  }
+  CHECK(left(1'000) == Paths{"step-1/w.pt", "step-2/w.pt", "step-3/w.pt"});
+}
+
+TEST_CASE_METHOD(LeftOnDiskFixture, "a file stays if one like it was written again later") {
+  file_of(snapshot_, "step-2/w.pt").copied = true;
+  CHECK(left(1'000) == Paths{"step-2/w.pt", "step-3/w.pt"});
+  file_of(snapshot_, "step-5/w.pt").copied = true;
+  CHECK(left(1'000).empty());
+}
+
 TEST_CASE_METHOD(LeftOnDiskFixture, "a file stays that the disk has not, or not like this") {
   file_of(there_, "step-1/w.pt").digest = "another";
   std::erase_if(there_.files, [](const auto& file) { return file.facts.path == "step-2/w.pt"; });
