@@ -71,7 +71,7 @@ std::optional<FileFacts::Kind> kind_within(const fs::path& folder, const std::st
 
 /// The list is on disk behind this.
 Result<void> write_list(const fs::path& file, const Snapshot& snapshot) {
-  if (const auto written = write_whole(file, to_text(snapshot)); !written) return written;
+  if (auto written = write_whole(file, to_text(snapshot)); !written) return written;
   const Descriptor open{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!open.is_open() || ::fsync(open.number()) != 0)
     return disk_error("write", file, std::strerror(errno));

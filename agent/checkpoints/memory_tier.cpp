@@ -143,7 +143,7 @@ Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const
   fs::create_directory(place, failed);
   Result<void> taken{};
   for (const FileToKeep& file : plan_snapshot(state, previous)) {
-    KeptFile& seen = snapshot.files.emplace_back(file.facts);
+    KeptFile& seen = snapshot.files.emplace_back(KeptFile{.facts = file.facts});
     if (!taken) continue;  // all files are compared with the folder below
     auto kept = keep(file, previous, number, pace);
     if (kept)

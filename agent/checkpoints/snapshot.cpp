@@ -158,7 +158,7 @@ std::vector<FileToKeep> plan_snapshot(const FolderState& state, const Snapshot& 
   for (const FileFacts& now : state) {
     if (is_left_out(now)) continue;
     const KeptFile* const then = find_file(previous, now.path);
-    FileToKeep& file = plan.emplace_back(now);
+    FileToKeep& file = plan.emplace_back(FileToKeep{.facts = now});
     if (then != nullptr && is_same(now, then->facts))
       file.how = FileToKeep::How::kAsBefore;
     else if (is_numbered_anew(now.path))
