@@ -308,9 +308,13 @@ asio::awaitable<void> Agent::sweep(SweepTree order) {
   step(TreeGone{});
 }
 
-/// A beat tells how busy the machine is, too. Only people who look at the job want to know that.
+/// A beat tells how busy the machine is, and what is kept, too. Only people who look at the job
+/// want to know that.
 void Agent::tell(AgentMessage message) {
-  if (auto* const beat = std::get_if<Beat>(&message)) beat->load = load_.look(Clock::now());
+  if (auto* const beat = std::get_if<Beat>(&message)) {
+    beat->load = load_.look(Clock::now());
+    if (services_.checkpoints) beat->checkpoints = services_.checkpoints->status();
+  }
   link_.send(message);
 }
 

@@ -345,6 +345,16 @@ bool CheckpointKeeper::is_written() const {
   return kept_.empty() || is_same(kept_.back(), disk_.there());
 }
 
+std::optional<KeptCheckpoints> CheckpointKeeper::status() const {
+  if (!in_memory_) return std::nullopt;
+  KeptCheckpoints status{.written = title_of(disk_.there())};
+  if (current_.files.empty()) return status;
+  status.newest = title_of(current_);
+  status.bytes = new_bytes(current_);
+  status.age_ms = std::max<std::int64_t>(unix_time_ms() - current_.taken_unix_ms, 0);
+  return status;
+}
+
 void CheckpointKeeper::hurry(bool on) {
   memory_->pace.hurry(on);
   disk_.hurry(on);

@@ -28,6 +28,7 @@
 #include "base/asio.hpp"
 #include "base/result.hpp"
 #include "base/system/left_behind.hpp"
+#include "rendezvous/messages/kept_checkpoints.hpp"
 
 namespace ddprun {
 
@@ -60,6 +61,9 @@ class CheckpointKeeper {
 
   /// Whether end() could write all that was kept.
   bool has_written() const { return is_written(); }
+
+  /// What is kept; nullopt: checkpoints are on disk alone.
+  std::optional<KeptCheckpoints> status() const;
 
   /// end() need not write any more: what is in memory stays there for the next job.
   void give_up_writing() { disk_.give_up(); }

@@ -76,7 +76,10 @@ Result<MemoryTier> MemoryTier::open(const fs::path& root, const fs::path& disk) 
     if (const auto made = make_folder(folder); !made) return made.error();
   Descriptor lock{
       ::open((of_job / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
-  if (!lock.is_open() || ::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
+  struct stat what {};
+  const bool has_lock = lock.is_open() && ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0 &&
+                        ::fstat(lock.number(), &what) == 0;
+  if (!has_lock || what.st_nlink == 0)  // the other job has just ended, and removes its folder
     return Error{Error::Kind::kDenied,
                  "another job keeps its checkpoints in '" + disk.string() + "' at this moment"};
   return MemoryTier{of_job, disk, std::move(lock)};
@@ -209,7 +212,8 @@ Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted
   std::error_code failed;
   for (const KeptFile* const file : plan.stay) {
     // Between rounds the disk is not touched: it may hang, and the newest files are in memory.
-    const bool is_gone = trusted_since == 0 && file->facts.on_disk && !fs::exists(disk_ / file->facts.path, failed);
+    const bool is_gone =
+        trusted_since == 0 && file->facts.on_disk && !fs::exists(disk_ / file->facts.path, failed);
     if (is_gone) plan.placed.push_back(file);
     if (file->since < trusted_since || file->digest.empty() || file->facts.on_disk) continue;
     const auto digest = digest_of(folder_ / file->facts.path, pace);

@@ -114,7 +114,7 @@ struct NodeCheck {
 struct NodeSpec {
   std::optional<NumaBinding> numa_binding;
   std::optional<NodeCheck> check;
-  std::optional<CheckpointSpec> checkpoints;  // those of a program are kept for it
+  std::optional<CheckpointSpec> checkpoints;  // nullopt: the program keeps its own
   std::string history;  // the folder of failures of nodes, which these share; "": none
 };
 

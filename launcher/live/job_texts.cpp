@@ -129,6 +129,23 @@ std::string ranks_of(const NodeStatus& node) {
                                  : fmt::format("{}-{}", node.first_rank, last);
 }
 
+/// A line for each node that keeps checkpoints.
+std::string kept_text(const JobStatus& status) {
+  std::string text;
+  for (const NodeStatus& node : status.nodes) {
+    if (!node.checkpoints) continue;
+    const KeptCheckpoints& kept = *node.checkpoints;
+    const std::string newest =
+        kept.newest.empty() ? "none is complete yet"
+                            : fmt::format("{} ({}) in memory for {}, on disk {}",
+                                          shortened(kept.newest, kNameColumns),
+                                          bytes_text(kept.bytes), duration_text(kept.age_ms / 1000),
+                                          kept.written.empty() ? "none" : kept.written);
+    text += fmt::format("checkpoints of {}: {}\n", shortened(node.host, kNameColumns), newest);
+  }
+  return text;
+}
+
 std::string nodes_text(const JobStatus& status, const TextStyle& style) {
   if (status.nodes.empty()) return "";
   TextTable table{"<<<><", {"NODE", "STATE", "RANKS", "HEARD", ""}};
@@ -140,7 +157,7 @@ std::string nodes_text(const JobStatus& status, const TextStyle& style) {
                {shortened(node.reason, 60)}});
   if (!status.witness.empty())
     table.add({{shortened(status.witness, kNameColumns)}, {"witness"}, {"-"}, {"-"}, {""}});
-  return "\n" + table.text(style.color, kLead);
+  return "\n" + table.text(style.color, kLead) + kept_text(status);
 }
 
 std::string host_of(const JobStatus& status, int rank) {

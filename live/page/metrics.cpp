@@ -42,6 +42,11 @@ std::string labels_of(const JobStatus& job) {
   return fmt::format("job_id=\"{}\"", escaped(job.run_id));
 }
 
+/// Hosts may have the same name.
+std::string labels_of(const JobStatus& job, const NodeStatus& node, std::size_t number) {
+  return fmt::format("{},node=\"{}\",host=\"{}\"", labels_of(job), number, escaped(node.host));
+}
+
 using OfJob = std::function<std::optional<double>(const JobStatus&)>;
 using OfLoad = std::function<std::optional<double>(const NodeLoad&)>;
 using OfRank = std::function<std::optional<double>(const RankStatus&)>;
@@ -93,7 +98,7 @@ std::string nodes(const std::vector<JobStatus>& jobs) {
   return metric.text();
 }
 
-/// What is known of the machines of nodes. Hosts may have the same name.
+/// What is known of the machines of nodes.
 std::string loads(const std::vector<JobStatus>& jobs, const std::string& name,
                   const std::string& help, const OfLoad& value_of) {
   Metric metric{name, help};
@@ -101,8 +106,7 @@ std::string loads(const std::vector<JobStatus>& jobs, const std::string& name,
     for (std::size_t i = 0; i < job.nodes.size(); ++i) {
       const NodeStatus& node = job.nodes[i];
       if (const auto value = node.load ? value_of(*node.load) : std::nullopt)
-        metric.add(fmt::format("{},node=\"{}\",host=\"{}\"", labels_of(job), i, escaped(node.host)),
-                   *value);
+        metric.add(labels_of(job, node, i), *value);
     }
   return metric.text();
 }
@@ -130,6 +134,21 @@ std::string machines(const std::vector<JobStatus>& jobs) {
   load("ddprun_node_gpu_memory_bytes", "Memory that all GPUs of the node have.",
        [](const NodeLoad& s) { return number(s.gpu_memory_bytes >= 0, s.gpu_memory_bytes); });
   return text;
+}
+
+/// What nodes keep of checkpoints.
+std::string kept(const std::vector<JobStatus>& jobs) {
+  Metric bytes{"ddprun_checkpoint_bytes", "What the newest checkpoint in memory has changed."};
+  Metric age{"ddprun_checkpoint_age_seconds", "Time since the newest checkpoint was kept."};
+  for (const JobStatus& job : jobs)
+    for (std::size_t i = 0; i < job.nodes.size(); ++i) {
+      const NodeStatus& node = job.nodes[i];
+      if (!node.checkpoints || node.checkpoints->newest.empty()) continue;
+      const std::string labels = labels_of(job, node, i);
+      bytes.add(labels, static_cast<double>(node.checkpoints->bytes));
+      age.add(labels, static_cast<double>(node.checkpoints->age_ms) / 1000);
+    }
+  return bytes.text() + age.text();
 }
 
 }  // namespace
@@ -165,7 +184,7 @@ std::string metrics_text(const std::vector<JobStatus>& jobs) {
   job("ddprun_samples_per_second", "Samples in a second, of all ranks.", [](const JobStatus& s) {
     return number(s.summary.samples_per_second > 0, s.summary.samples_per_second);
   });
-  text += nodes(jobs) + machines(jobs);
+  text += nodes(jobs) + machines(jobs) + kept(jobs);
   rank("ddprun_rank_step", "The last step that the rank has done.",
        [](const RankStatus& s) { return number(s.step >= 0, s.step); });
   rank("ddprun_rank_collectives", "Collectives that the rank has done in the default group.",

@@ -99,7 +99,7 @@ template <> inline constexpr auto kFields<NodeStatus> = table(
     field<&NodeStatus::workers>("workers"),
     field<&NodeStatus::silent_ms>("silent_ms"),
     text<&NodeStatus::reason>("reason", kStatusReason),
-    field<&NodeStatus::load>("load"));
+    field<&NodeStatus::load>("load"), field<&NodeStatus::checkpoints>("checkpoints"));
 template <> inline constexpr auto kFields<RankStatus> = table(
     field<&RankStatus::rank>("rank"), field<&RankStatus::state>("state"),
     field<&RankStatus::step>("step"), field<&RankStatus::steps>("steps"),

@@ -14,6 +14,7 @@
 #include "rendezvous/messages/hang_report.hpp"
 #include "rendezvous/messages/inspect_messages.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
+#include "rendezvous/messages/kept_checkpoints.hpp"
 #include "rendezvous/messages/straggler.hpp"
 #include "rendezvous/messages/verdict.hpp"
 
@@ -81,6 +82,12 @@ inline constexpr std::size_t kStatusRoundsMax = 64;
 inline constexpr std::size_t kStatusPointsMax = 240;
 inline constexpr std::size_t kStatusBytesMax = 2 * 1024 * 1024;  // the length of its JSON
 
+/// What a node tells of itself.
+struct NodeNews {
+  std::optional<NodeLoad> load;
+  std::optional<KeptCheckpoints> checkpoints;
+};
+
 struct NodeStatus {
   enum class State { kReady, kSpare, kStarting, kWaiting, kRunning, kFinished, kStopping, kLost };
   std::string host;
@@ -94,7 +101,8 @@ struct NodeStatus {
   /// kLost: why; else why it takes part only while others are too few, that it is a spare that
   /// votes, or "".
   std::string reason;
-  std::optional<NodeLoad> load = {};  // nullopt: it is not known now
+  std::optional<NodeLoad> load = {};                // nullopt: it is not known now
+  std::optional<KeptCheckpoints> checkpoints = {};  // nullopt: the program keeps its own
   bool operator==(const NodeStatus&) const = default;
 };
 

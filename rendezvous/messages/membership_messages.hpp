@@ -9,6 +9,7 @@
 #include "base/node_load.hpp"
 #include "rendezvous/messages/in_place_messages.hpp"
 #include "rendezvous/messages/job_terms.hpp"
+#include "rendezvous/messages/kept_checkpoints.hpp"
 #include "rendezvous/messages/message_limits.hpp"
 #include "rendezvous/messages/voter_state.hpp"
 
@@ -62,7 +63,8 @@ struct Beat {
   std::int64_t lease_ms = -1;
   int spares = 0;     // a coordinator's: nodes that wait for a place
   bool keep = false;  // a coordinator's: the round's workers may stay, parked, where it is lost
-  std::optional<NodeLoad> load = {};  // an agent's machine
+  std::optional<NodeLoad> load = {};                // an agent's machine
+  std::optional<KeptCheckpoints> checkpoints = {};  // that an agent keeps for its workers
   bool operator==(const Beat&) const = default;
 };
 /// Comes in place of Join from an agent that finds its port taken and asks whose it is.

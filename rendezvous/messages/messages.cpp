@@ -61,7 +61,7 @@ template <> inline constexpr auto kFields<Join> = message("join",
     field<&Join::witness>("witness"), field<&Join::parked>("parked"),
     field<&Join::check_ms>("check_ms"), text<&Join::unfit>("unfit", kReason));
 template <> inline constexpr auto kFields<Beat> = message("beat",
-    field<&Beat::load>("load"),
+    field<&Beat::load>("load"), field<&Beat::checkpoints>("checkpoints"),
     field<&Beat::clock_us>("clock_us"), field<&Beat::echo_us>("echo_us"),
     field<&Beat::round>("round"), field<&Beat::committed>("committed"),
     field<&Beat::epoch>("epoch"), field<&Beat::revision>("revision"),

@@ -11,6 +11,7 @@
 #include "rendezvous/messages/inspect_messages.hpp"
 #include "rendezvous/messages/job_outcome.hpp"
 #include "rendezvous/messages/job_times.hpp"
+#include "rendezvous/messages/kept_checkpoints.hpp"
 #include "rendezvous/messages/straggler.hpp"
 #include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/messages/voter_state.hpp"
@@ -25,6 +26,15 @@ template <> inline constexpr auto kFields<NodeLoad> = table(
     field<&NodeLoad::gpu_percent>("gpu_percent"),
     field<&NodeLoad::gpu_memory_used_bytes>("gpu_memory_used_bytes"),
     field<&NodeLoad::gpu_memory_bytes>("gpu_memory_bytes"));
+// clang-format on
+
+constexpr TextLimit kCheckpointName{255};  // as long as a file's may be
+
+// clang-format off
+template <> inline constexpr auto kFields<KeptCheckpoints> = table(
+    text<&KeptCheckpoints::newest>("newest", kCheckpointName),
+    field<&KeptCheckpoints::bytes>("bytes"), field<&KeptCheckpoints::age_ms>("age_ms"),
+    text<&KeptCheckpoints::written>("written", kCheckpointName));
 // clang-format on
 
 // The tables of the times of a job, to write or read them as JSON.

@@ -443,7 +443,7 @@ JobStatus CoordinatorMachine::status(TimePoint now, std::int64_t now_unix_ms) co
                    .now_unix_ms = now_unix_ms};
   if (over) status.outcome = job_.verdict->outcome;
   status.summary.restarts_in_ms = rounds_.waiting(now).pause_ms;
-  tell_nodes(status, members_.nodes(), observers_.loads(), rounds_.runs(),
+  tell_nodes(status, members_.nodes(), observers_.node_news(), rounds_.runs(),
              leadership_->extra_voter(), now);
   observers_.job_history().tell(status, now);
   if (over || rounds_.state() != Rounds::State::kGathering)

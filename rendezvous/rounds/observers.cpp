@@ -42,10 +42,10 @@ void Observers::came_back(const NodeId& node) {
 }
 
 void Observers::heard(const NodeId& node, const Beat& beat) {
-  if (beat.load)
-    loads_[node] = *beat.load;
+  if (beat.load || beat.checkpoints)
+    node_news_[node] = {beat.load, beat.checkpoints};
   else
-    loads_.erase(node);
+    node_news_.erase(node);
 }
 
 void Observers::lost(const Node& node, const std::string& reason, bool shown, bool round_runs,
@@ -53,7 +53,7 @@ void Observers::lost(const Node& node, const std::string& reason, bool shown, bo
   watch_.forget(node.id());
   dump_.forget(node.id());
   debugged_.forget(node.id());
-  loads_.erase(node.id());
+  node_news_.erase(node.id());
   if (!shown || node.phase() == Roster::Phase::kContending || node.join.witness) return;
   NodeStatus status = status_of(node, round_runs, now);
   status.reason = reason;

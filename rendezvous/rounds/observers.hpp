@@ -8,6 +8,7 @@
 #include <string>
 
 #include "rendezvous/leadership/coordinator_rules.hpp"
+#include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/debugged_ranks.hpp"
 #include "rendezvous/rounds/job_history.hpp"
@@ -27,12 +28,12 @@ class Observers {
   const RoundWatch& watch() const { return watch_; }
   RoundWatch& watch() { return watch_; }
   const JobHistory& job_history() const { return job_history_; }
-  const std::map<NodeId, NodeLoad>& loads() const { return loads_; }
+  const std::map<NodeId, NodeNews>& node_news() const { return node_news_; }
 
   // --- nodes ---
 
   void came(const Roster::Node& node);
-  /// A node tells how busy its machine is.
+  /// A node tells of its machine, and of what it keeps.
   void heard(const NodeId& node, const Beat& beat);
   /// The node is gone. Reports of the job show it as missing, unless the job is over.
   void lost(const Roster::Node& node, const std::string& reason, bool shown, bool round_runs,
@@ -99,7 +100,7 @@ class Observers {
   RoundDump dump_;
   RestartClock times_;
   JobHistory job_history_;
-  std::map<NodeId, NodeLoad> loads_;  // nodes that are there
+  std::map<NodeId, NodeNews> node_news_;  // of nodes that are there
 };
 
 /// Milliseconds that a peer reported, which may be any number.

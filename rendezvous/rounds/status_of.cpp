@@ -89,7 +89,7 @@ std::string reason_of(const EndJob& end) {
   return "rank " + std::to_string(end.failure->rank) + " " + describe(end.failure->status);
 }
 
-void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, NodeLoad>& loads,
+void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, NodeNews>& news,
                 bool round_runs, const NodeId& extra_voter, TimePoint now) {
   nodes.for_each([&](const Roster::Node& node) {
     const bool votes = node.id() == extra_voter;
@@ -98,8 +98,10 @@ void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, N
       return;
     }
     status.nodes.push_back(status_of(node, round_runs, now));
-    if (const auto load = loads.find(node.id()); load != loads.end())
-      status.nodes.back().load = load->second;
+    if (const auto told = news.find(node.id()); told != news.end()) {
+      status.nodes.back().load = told->second.load;
+      status.nodes.back().checkpoints = told->second.checkpoints;
+    }
     if (std::string& remark = status.nodes.back().reason; votes && remark.empty())
       remark = "it votes beside the nodes of the round";
   });

@@ -18,9 +18,9 @@ JobStatus::State state_of(Rounds::State state);
 
 NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now);
 
-/// Adds the nodes by group rank, with their loads, then those that have none yet; and the host of
+/// Adds the nodes by group rank, with what they tell, then those that have none yet; and the host of
 /// the witness that votes, "" for none.
-void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, NodeLoad>& loads,
+void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, NodeNews>& news,
                 bool round_runs, const NodeId& extra_voter, TimePoint now);
 
 /// Adds the ranks of the nodes that are there. A node has ranks when it is in the round that runs

@@ -198,7 +198,7 @@ TEST_CASE("a line that is no message is an error that says what is wrong with it
 // The first message of each kind that a node may send, with every field that it can have.
 std::vector<AgentMessage> messages_of_agents() {
   return {Join{.run_id = "job", .node = "n1", .host = "h1"},
-          Beat{.load = NodeLoad{}},
+          Beat{.load = NodeLoad{}, .checkpoints = KeptCheckpoints{"c-5", 7, 9, "c-4"}},
           Identify{},
           WorkerFailed{3, kFailure},
           WorkersFinished{3},
@@ -278,7 +278,7 @@ bool is_optional(const json& message, const json::json_pointer& field) {
   const std::string path = field.to_string();
   if (path == "/failure") return message["type"] == "end_job";
   static const std::set<std::string> kNames{"awaits_step", "lost_steps", "changes"};
-  static const std::set<std::string> kPaths{"/spare_votes", "/load", "/sample", "/end/failure"};
+  static const std::set<std::string> kPaths{"/spare_votes", "/load", "/checkpoints", "/sample", "/end/failure"};
   const bool is_time = path.starts_with("/times/") && path.ends_with("_ms");
   return is_time || kPaths.contains(path) || kNames.contains(field.back());
 }

@@ -1,0 +1,18 @@
+// KeptCheckpoints: which checkpoints of the program a node keeps. Its agent tells it, and the
+// status shows it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace ddprun {
+
+struct KeptCheckpoints {
+  std::string newest;       // the name of the one in memory; "": none is complete yet
+  std::int64_t bytes = 0;   // that are new in it
+  std::int64_t age_ms = 0;  // since it was kept
+  std::string written;      // the newest on disk; "": none
+  bool operator==(const KeptCheckpoints&) const = default;
+};
+
+}  // namespace ddprun
