@@ -156,7 +156,7 @@ asio::awaitable<void> CheckpointKeeper::end() {
   co_await ask(std::move(remove));
 }
 
-/// Programs remove their folder, and make it anew.
+/// Programs remove their folder, and make it again.
 asio::awaitable<void> CheckpointKeeper::mend_link() {
   const std::string what = co_await disk_.became_of_link(memory_->tier->folder());
   if (what.empty()) co_return;

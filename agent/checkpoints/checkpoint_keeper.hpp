@@ -103,10 +103,10 @@ class CheckpointKeeper {
   FolderWatch watch_;
   SaveWatch saves_;
   asio::steady_timer alarm_;    // for the next look, or cancelled when that changes
-  asio::steady_timer idle_;     // cancelled when nothing of a look is under way any more
+  asio::steady_timer idle_;     // cancelled when nothing of a look is in progress any more
   std::vector<Snapshot> kept_;  // in memory, the oldest first
-  Snapshot current_;            // what the folder was like last
-  int number_ = 0;              // of the last snapshot
+  Snapshot current_;            // the folder as it was last
+  int number_ = 0;              // the last snapshot's
   int own_since_ = 0;           // the first snapshot that this process has taken
   bool in_memory_ = false;      // the program's folder is
   bool workers_run_ = false;

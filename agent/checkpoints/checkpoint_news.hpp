@@ -10,7 +10,7 @@ struct CheckpointNews {
   enum class What { kKept, kWritten, kPutBack };  // in memory, to disk, before workers start
   What what = What::kKept;
   std::string name;                  // as title_of() has it; "": none was kept yet
-  int number = 0;                    // of the snapshot
+  int number = 0;                    // the snapshot's
   std::int64_t bytes = 0;            // that this one has and the one before it did not
   std::int64_t bytes_from_disk = 0;  // kPutBack: those that memory had no more
 };

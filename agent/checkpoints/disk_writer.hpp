@@ -21,7 +21,7 @@
 
 namespace ddprun {
 
-/// A disk that does nothing for so long is given up by those who wait for it.
+/// When a disk does nothing for that long, nobody waits for it any more.
 inline constexpr std::chrono::seconds kDiskPatience{60};
 
 class DiskWriter {

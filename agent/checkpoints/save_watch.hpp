@@ -42,7 +42,7 @@ class SaveWatch {
   enum class Wants {
     kNothing,
     kLook,  // at the folder; answer: FolderLooked
-    kKeep,  // what was seen; answer: SnapshotKept
+    kKeep,  // the folder as it was seen; answer: SnapshotKept
   };
 
   /// What is to be done now. `kept`: the last snapshot.

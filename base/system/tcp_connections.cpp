@@ -97,7 +97,7 @@ bool read_tcp_connections(std::string_view part, std::uint32_t number,
     static_assert(sizeof socket == NLMSG_ALIGN(sizeof socket));
     const std::string_view record = record_among(payload.substr(sizeof socket));
     tcp_info info{};
-    std::memcpy(&info, record.data(), std::min(record.size(), sizeof info));
+    record.copy(reinterpret_cast<char*>(&info), sizeof info);
     found.push_back({.inode = socket.idiag_inode,
                      .retransmits = info.tcpi_total_retrans,
                      .round_trip = std::chrono::microseconds{info.tcpi_rtt},

@@ -137,11 +137,10 @@ std::string kept_text(const JobStatus& status) {
     const KeptCheckpoints& kept = *node.checkpoints;
     const std::string newest =
         kept.newest.empty() ? "none is complete yet"
-                            : fmt::format("{} ({}) in memory for {}, on disk {}",
-                                          shortened(kept.newest, kNameColumns),
+                            : fmt::format("{} ({}) in memory for {}, on disk {}", kept.newest,
                                           bytes_text(kept.bytes), duration_text(kept.age_ms / 1000),
                                           kept.written.empty() ? "none" : kept.written);
-    text += fmt::format("checkpoints of {}: {}\n", shortened(node.host, kNameColumns), newest);
+    text += plain_line(fmt::format("{}checkpoints of {}: {}", kLead, node.host, newest)) + "\n";
   }
   return text;
 }

@@ -100,7 +100,7 @@ class Observers {
   RoundDump dump_;
   RestartClock times_;
   JobHistory job_history_;
-  std::map<NodeId, NodeNews> node_news_;  // of nodes that are there
+  std::map<NodeId, NodeNews> node_news_;  // nodes that are there
 };
 
 /// Milliseconds that a peer reported, which may be any number.

@@ -18,8 +18,8 @@ JobStatus::State state_of(Rounds::State state);
 
 NodeStatus status_of(const Roster::Node& node, bool round_runs, TimePoint now);
 
-/// Adds the nodes by group rank, with what they tell, then those that have none yet; and the host of
-/// the witness that votes, "" for none.
+/// Adds the nodes by group rank, with what they tell, then those that have none yet; and the host
+/// of the witness that votes, "" for none.
 void tell_nodes(JobStatus& status, const Roster& nodes, const std::map<NodeId, NodeNews>& news,
                 bool round_runs, const NodeId& extra_voter, TimePoint now);
 

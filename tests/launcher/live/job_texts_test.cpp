@@ -88,6 +88,14 @@ TEST_CASE("a status names the rank for which the others wait, and shows it first
   CHECK(place(text, "12 %") < place(text, "270   10"));
 }
 
+TEST_CASE("a status tells the checkpoints that nodes keep, without orders to the terminal") {
+  JobStatus status = training();
+  status.nodes[0].checkpoints.emplace();
+  place(status_text(status, {}), ": none is complete yet\n");
+  status.nodes[0].checkpoints = KeptCheckpoints{"c-\x1b[5m", 3 << 20, 65'000, "c-4"};
+  place(status_text(status, {}), "c-\\x1b[5m (3 MiB) in memory for 65 s, on disk c-4\n");
+}
+
 TEST_CASE("a status says which ranks are debugged, or wait for that") {
   JobStatus status = training();
   status.summary.debugged = {{0, true, "train.py:31", "breakpoint()"}, {.rank = 1}};

@@ -53,6 +53,19 @@ TEST_CASE("how late a rank is has a sample as far as it is known") {
              contains("ddprun_rank_late_ratio{job_id=\"r\\\"1\",rank=\"1\"} 0.125\n"));
 }
 
+TEST_CASE("checkpoints in memory have samples once one is complete") {
+  JobStatus job = training();
+  job.nodes.front().checkpoints.emplace();
+  CHECK(metrics_text({job}).find("ddprun_checkpoint_bytes{") == std::string::npos);
+  job.nodes.front().checkpoints = KeptCheckpoints{"c-5", 700, 1'500, "c-4"};
+  const std::string text = metrics_text({job});
+  CHECK_THAT(text,
+             contains("ddprun_checkpoint_bytes{job_id=\"r\\\"1\",node=\"0\",host=\"h1\"} 700\n"));
+  CHECK_THAT(
+      text,
+      contains("ddprun_checkpoint_age_seconds{job_id=\"r\\\"1\",node=\"0\",host=\"h1\"} 1.5\n"));
+}
+
 TEST_CASE("the load of a node's machine has samples as far as it is known") {
   JobStatus job = training();
   job.nodes.front().load = NodeLoad{.cpu_percent = 43, .memory_bytes = 1'000};

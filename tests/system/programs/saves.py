@@ -1,5 +1,5 @@
-# Saves checkpoint-N in the folder OUT for N = 1 to STEPS, as trainers do: a folder with a file of each rank, cut off by
-# nobody but who is told to be. A line "saved N" says that rank 0 has saved; the next save waits for a line in $ready.
+# Saves checkpoint-N in the folder OUT for N = 1 to STEPS, as trainers do: a folder with a file of each rank, cut off
+# where a variable says so. Each save of rank R waits for a line in the named pipe $next.R.
 #   KILLED_AT=N  rank 1 kills itself in the midst of that save, in the first round
 #   ON_TERM=save  SIGTERM: a last checkpoint, and exit code 0
 import os
@@ -27,7 +27,7 @@ def save(step):
 
 
 def wait_for_line():
-    """The one who wrote the last line may still have the pipe open: then there is an end of file and no line."""
+    """The writer of the last line may still have the pipe open: then there is an end of file and no line."""
     line = ""
     while not line:
         with open(f"{os.environ['next']}.{rank}") as pipe:
