@@ -3,11 +3,13 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -66,23 +68,24 @@ void FolderWatch::add_below(const std::string& path) {
 
 asio::awaitable<void> FolderWatch::read() {
   constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
-  alignas(inotify_event) std::array<char, kReadBytes> bytes;
+  std::array<char, kReadBytes> bytes;
   while (events_.is_open()) {
     const auto [error] =
         co_await events_.async_wait(asio::posix::descriptor_base::wait_read, kQuietly);
     if (error || !events_.is_open()) co_return;
     const ssize_t got = ::read(events_.native_handle(), bytes.data(), bytes.size());
-    for (ssize_t at = 0; at < got;) {
-      const char* const event = bytes.data() + at;
-      at += static_cast<ssize_t>(sizeof(inotify_event) +
-                                 reinterpret_cast<const inotify_event*>(event)->len);
-      hear(event);
-    }
+    std::string_view events{bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+    while (!events.empty()) hear(events);
   }
 }
 
-void FolderWatch::hear(const char* bytes) {
-  const auto& event = *reinterpret_cast<const inotify_event*>(bytes);
+/// Takes the first event from `events`. In there, no event is aligned.
+void FolderWatch::hear(std::string_view& events) {
+  inotify_event event{};
+  events.copy(reinterpret_cast<char*>(&event), sizeof event);
+  const std::string_view padded = events.substr(sizeof event, event.len);
+  const std::string name{padded.substr(0, padded.find('\0'))};
+  events.remove_prefix(sizeof event + event.len);
   if ((event.mask & IN_Q_OVERFLOW) != 0) {
     add_below("");
     return touched_("");
@@ -93,7 +96,6 @@ void FolderWatch::hear(const char* bytes) {
     watched_.erase(folder);
     return;
   }
-  const std::string name = event.len > 0 ? bytes + sizeof(inotify_event) : "";
   const std::string path = folder->second.empty() ? name : folder->second + "/" + name;
   const bool is_new_folder =
       (event.mask & IN_ISDIR) != 0 && (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0;

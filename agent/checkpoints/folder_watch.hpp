@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "base/asio.hpp"
 #include "base/result.hpp"
@@ -30,7 +31,7 @@ class FolderWatch {
 
  private:
   asio::awaitable<void> read();
-  void hear(const char* event);
+  void hear(std::string_view& events);
   Result<void> add(const std::string& path);
   void add_below(const std::string& path);
 

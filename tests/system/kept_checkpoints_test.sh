@@ -31,6 +31,9 @@ has() {
   [ "$there" = "${*:2} " ] || fail "$1 has $there, expected ${*:2}"
 }
 of() { echo "checkpoint-$1 checkpoint-$1/rank_0.bin checkpoint-$1/rank_1.bin"; }
+# cleaned: the guardian of a killed ddprun has done its work.
+has_cleaned() { (nothing_left); }
+cleaned() { until_true 60 "the guardian of a killed ddprun" has_cleaned; }
 left_nothing() {
   [ "$(readlink out)" = "$disk" ] || fail "out does not lead to the folder on disk: $(ls -l out)"
   [ ! -e "$place" ] || fail "left in memory: $place"
@@ -65,6 +68,7 @@ save
 kept 4
 kill -KILL "$pid"
 ends 137
+cleaned
 [ -e "$place" ] || fail "nothing is in memory"
 rm -rf "$disk" # so it can come from memory alone
 keep
@@ -105,4 +109,5 @@ begun 0
 refused 71 "another job keeps its checkpoints in '$disk'" --checkpoints "other=$disk"
 kill -KILL "$pid"
 ends 137
+cleaned
 rm -rf "$place" # of a run that nobody goes on with
