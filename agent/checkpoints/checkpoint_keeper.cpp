@@ -85,6 +85,11 @@ asio::awaitable<Result<void>> CheckpointKeeper::begin() {
   hurry(true);
   if (memory_->tier) co_await put_back_newest();
   if (in_memory_) co_await make_room(false);
+  if (memory_->tier && !in_memory_ && !is_written())
+    co_return Error{Error::Kind::kUnavailable,
+                    title_of(kept_.back()) + ", which an earlier job has left in '" +
+                        memory_->tier->folder().string() +
+                        "', can neither be put back nor be written to '" + spec_.disk + "'"};
   hurry(false);
   workers_run_ = true;
   start_coroutine(alarm_.get_executor(), keep_saves(), report_failure("keeping checkpoints"));
@@ -104,7 +109,8 @@ asio::awaitable<Result<void>> CheckpointKeeper::open_memory() {
   if (found && !*found && found->error().kind == Error::Kind::kDenied)
     co_return Error{Error::Kind::kUnavailable, found->error().message};
   if (!found || !*found) {
-    co_await use_disk_alone(found ? found->error().message : "no thread can be started");
+    std::string why = found ? found->error().message : "no thread can be started";
+    co_await use_disk_alone(std::move(why));
     co_return Result<void>{};
   }
   kept_ = std::move(**found);
@@ -121,7 +127,8 @@ asio::awaitable<void> CheckpointKeeper::end_round(bool well) {
   if (in_memory_ && well) {
     // Nobody saves any more, whatever names files have.
     const auto seen = co_await look();
-    if (seen && !has_same_files(seen->state, current_)) co_await take_snapshot(seen->state);
+    has_all_ = seen && has_same_files(seen->state, current_);
+    if (seen && !has_all_) has_all_ = co_await take_snapshot(seen->state);
   } else if (in_memory_) {
     co_await put_back_newest();
     if (in_memory_) co_await make_room(false);
@@ -141,19 +148,29 @@ asio::awaitable<void> CheckpointKeeper::end() {
   hurry(true);
   while (busy_) co_await idle_.async_wait(kQuietly);
   const fs::path folder = memory_->tier->folder();
-  if (!co_await disk_.flush() || !is_written()) {
-    log::error(
+  if (!has_all_)
+    co_return log::error("what the program has saved last is not on disk, but in '{}': copy it",
+                         folder.string());
+  const bool flushed = co_await disk_.flush();
+  if (!flushed || !is_written())
+    co_return log::error(
         "{} is not on disk: it stays in '{}' until ddprun runs here again with --checkpoints {}={}",
-        title_of(current_), folder.string(), spec_.folder, spec_.disk);
-    co_return;
-  }
+        title_of(kept_.back()), folder.string(), spec_.folder, spec_.disk);
   co_await disk_.write_logs(folder);
   co_await disk_.point_folder(spec_.disk);
+  co_await drop_memory();
+}
+
+asio::awaitable<void> CheckpointKeeper::drop_memory() {
+  in_memory_ = false;
+  watch_.end();
   std::function<bool(Memory&)> remove = [](Memory& memory) {
-    memory.tier->remove();
+    if (memory.tier) memory.tier->remove();
     return true;
   };
   co_await ask(std::move(remove));
+  kept_.clear();
+  current_ = {};
 }
 
 /// Programs remove their folder, and make it again.
@@ -161,8 +178,9 @@ asio::awaitable<void> CheckpointKeeper::mend_link() {
   const std::string what = co_await disk_.became_of_link(memory_->tier->folder());
   if (what.empty()) co_return;
   log::warn("{}: no checkpoint is kept until the job is started again", what);
-  watch_.end();
   in_memory_ = false;
+  const bool flushed = co_await disk_.flush();
+  if (flushed && is_written()) co_await drop_memory();
 }
 
 // --- between rounds ---
@@ -172,28 +190,35 @@ asio::awaitable<void> CheckpointKeeper::put_back_newest() {
   std::vector<Snapshot> all = kept_;
   const Snapshot& there = disk_.there();
   if (std::ranges::none_of(kept_, [&](const Snapshot& kept) { return is_same(kept, there); }))
-    all.push_back(with_files_on_disk(there, room_in(*memory_->tier)));
+    all.push_back(in_memory_ && is_same(current_, there)
+                      ? current_
+                      : with_files_on_disk(there, room_in(*memory_->tier)));
   all.push_back({});  // an empty folder
   std::ranges::stable_sort(all, std::ranges::greater{}, &Snapshot::taken_unix_ms);
   for (Snapshot& snapshot : all) {
     auto next = std::make_shared<const Snapshot>(std::move(snapshot));
-    if (co_await put_back(std::move(next))) co_return;
+    const auto put = co_await put_back(std::move(next));
+    if (put) co_return;
+    // Only what is damaged gives way to an older one: that memory is full must not cost a step.
+    if (put.error().kind == Error::Kind::kInvalid) continue;
+    std::string why = put.error().message;
+    co_await use_disk_alone(std::move(why));
+    co_return;
   }
-  co_await use_disk_alone("the folder in memory cannot be used");
 }
 
-asio::awaitable<bool> CheckpointKeeper::put_back(std::shared_ptr<const Snapshot> snapshot) {
+asio::awaitable<Result<void>> CheckpointKeeper::put_back(std::shared_ptr<const Snapshot> snapshot) {
   const bool own = snapshot->number >= own_since_;
   std::function<Result<PutBackResult>(Memory&)> work = [snapshot, own](Memory& memory) {
     return memory.tier->put_back(*snapshot, own ? snapshot->number : 0, memory.pace);
   };
   auto done = co_await ask(std::move(work));
-  if (!done) co_return false;
-  if (!*done) {
+  if (!done) co_return Error{Error::Kind::kUnavailable, "no thread can be started"};
+  if (!*done && done->error().kind == Error::Kind::kInvalid) {
     log::warn("{} cannot be put back: {}", title_of(*snapshot), done->error().message);
     forget_if([&](const Snapshot& kept) { return is_same(kept, *snapshot); });
-    co_return false;
   }
+  if (!*done) co_return done->error();
   PutBackResult& result = **done;
   for (const std::string& complaint : result.complaints) log::warn("{}", complaint);
   CheckpointNews news = news_of(*snapshot, CheckpointNews::What::kPutBack);
@@ -203,7 +228,7 @@ asio::awaitable<bool> CheckpointKeeper::put_back(std::shared_ptr<const Snapshot>
   for (Snapshot& kept : kept_)
     if (is_same(kept, current_)) kept = current_;
   if (!in_memory_) co_await use_memory();
-  co_return true;
+  co_return Result<void>{};
 }
 
 asio::awaitable<void> CheckpointKeeper::use_memory() {
@@ -214,7 +239,11 @@ asio::awaitable<void> CheckpointKeeper::use_memory() {
     alarm_.cancel();
   };
   const auto watched = watch_.begin(folder, touched);
-  if (!watched) co_return co_await use_disk_alone(watched.error().message);
+  if (!watched) {
+    std::string why = watched.error().message;
+    co_await use_disk_alone(std::move(why));
+    co_return;
+  }
   in_memory_ = true;
   co_await disk_.point_folder(folder);
 }
@@ -237,26 +266,20 @@ asio::awaitable<void> CheckpointKeeper::leave_on_disk(std::vector<std::string> p
     return true;
   };
   if (!co_await ask(std::move(leave))) co_return;
-  current_ = std::move(all->back());
-  all->pop_back();
-  kept_ = std::move(*all);
+  current_ = all->back();
+  for (Snapshot& kept : kept_)  // some may have been forgotten meanwhile
+    for (const Snapshot& left : *all)
+      if (is_same(kept, left)) kept = left;
 }
 
 asio::awaitable<void> CheckpointKeeper::use_disk_alone(std::string why) {
-  const bool written = co_await disk_.flush();
-  if (in_memory_ && !(written && is_written())) co_return;  // it is in memory alone
+  if (!is_written() && !disk_.needed()) write_to_disk(kept_.back());
+  const bool flushed = co_await disk_.flush();
+  if (!flushed || !is_written()) co_return;  // it is in memory alone
   log::warn("checkpoints are written to '{}' alone, not to memory: {}", spec_.disk, why);
-  watch_.end();
-  in_memory_ = false;
   co_await disk_.forget_list();
   co_await disk_.point_folder(spec_.disk);
-  std::function<bool(Memory&)> remove = [](Memory& memory) {
-    if (memory.tier) memory.tier->remove();
-    return true;
-  };
-  co_await ask(std::move(remove));
-  kept_.clear();
-  current_ = {};
+  co_await drop_memory();
 }
 
 // --- while workers run ---
@@ -292,18 +315,22 @@ asio::awaitable<void> CheckpointKeeper::look_for_save() {
   saves_.step(SnapshotKept{kept}, current_, Clock::now());
 }
 
-/// nullopt: the folder cannot be read, as while it is changing.
+/// nullopt: the folder cannot be read, as while it is changing, or for a reason that is logged.
 asio::awaitable<std::optional<FolderLooked>> CheckpointKeeper::look() {
-  std::function<std::optional<FolderLooked>(Memory&)> work =
-      [disk = spec_.disk](Memory& memory) -> std::optional<FolderLooked> {
+  using Seen = Result<FolderLooked>;
+  std::function<Seen(Memory&)> work = [disk = spec_.disk](Memory& memory) -> Seen {
     const fs::path& folder = memory.tier->folder();
     auto state = list_folder(folder, disk);
-    if (!state) return std::nullopt;
+    if (!state) return state.error();
     auto open = open_for_writing(folder, *state);
     return FolderLooked{std::move(*state), std::move(open)};
   };
   auto seen = co_await ask(std::move(work));
-  co_return seen ? std::move(*seen) : std::nullopt;
+  if (!seen) co_return std::nullopt;
+  if (*seen) co_return std::move(**seen);
+  if (seen->error().kind == Error::Kind::kInvalid && !std::exchange(told_unfit_, true))
+    log::warn("no checkpoint is kept: {}", seen->error().message);
+  co_return std::nullopt;
 }
 
 asio::awaitable<bool> CheckpointKeeper::take_snapshot(FolderState state) {
@@ -319,11 +346,14 @@ asio::awaitable<bool> CheckpointKeeper::take_snapshot(FolderState state) {
   current_ = std::move(***taken);
   kept_.push_back(current_);
   tell_(news_of(current_, CheckpointNews::What::kKept));
-  const MemoryTier& tier = *memory_->tier;
-  disk_.write(current_, tier.files_of(current_), tier.folder());
+  write_to_disk(current_);
   forget_old();
   co_await make_room(true);
   co_return true;
+}
+
+void CheckpointKeeper::write_to_disk(const Snapshot& snapshot) {
+  disk_.write(snapshot, memory_->tier->files_of(snapshot), memory_->tier->folder());
 }
 
 void CheckpointKeeper::forget_old() {
@@ -342,7 +372,7 @@ void CheckpointKeeper::forget_if(const std::function<bool(const Snapshot&)>& unw
 }
 
 bool CheckpointKeeper::is_written() const {
-  return kept_.empty() || is_same(kept_.back(), disk_.there());
+  return kept_.empty() || kept_.back().taken_unix_ms <= disk_.there().taken_unix_ms;
 }
 
 std::optional<KeptCheckpoints> CheckpointKeeper::status() const {

@@ -60,7 +60,7 @@ class CheckpointKeeper {
   asio::awaitable<void> end();
 
   /// Whether end() could write all that was kept.
-  bool has_written() const { return is_written(); }
+  bool has_written() const { return has_all_ && is_written(); }
 
   /// What is kept; nullopt: checkpoints are on disk alone.
   std::optional<KeptCheckpoints> status() const;
@@ -78,15 +78,17 @@ class CheckpointKeeper {
   asio::awaitable<Result<void>> open_memory();
   asio::awaitable<void> mend_link();
   asio::awaitable<void> put_back_newest();
-  asio::awaitable<bool> put_back(std::shared_ptr<const Snapshot> snapshot);
+  asio::awaitable<Result<void>> put_back(std::shared_ptr<const Snapshot> snapshot);
   asio::awaitable<void> make_room(bool workers_run);
   asio::awaitable<void> leave_on_disk(std::vector<std::string> paths);
   asio::awaitable<void> use_disk_alone(std::string why);
   asio::awaitable<void> use_memory();
+  asio::awaitable<void> drop_memory();
   asio::awaitable<void> keep_saves();
   asio::awaitable<void> look_for_save();
   asio::awaitable<std::optional<FolderLooked>> look();
   asio::awaitable<bool> take_snapshot(FolderState state);
+  void write_to_disk(const Snapshot& snapshot);
   void forget_old();
   void forget_if(const std::function<bool(const Snapshot&)>& unwanted);
   void hurry(bool on);
@@ -112,6 +114,8 @@ class CheckpointKeeper {
   bool workers_run_ = false;
   bool busy_ = false;  // with a look or a snapshot
   bool ended_ = false;
+  bool has_all_ = true;      // the workers' last save is kept
+  bool told_unfit_ = false;  // that a file there cannot be kept
 };
 
 }  // namespace ddprun

@@ -107,7 +107,9 @@ Result<Snapshot> DiskTier::open() {
     if (same) file = *known;
     file.facts = std::move(facts);
   }
-  if (there_.number == 0 && !found.files.empty()) found.taken_unix_ms = unix_time_ms();
+  if (there_.number == 0)  // nobody has taken it: it is as old as its newest file
+    for (const KeptFile& file : found.files)
+      found.taken_unix_ms = std::max(found.taken_unix_ms, file.facts.modified_ns / 1'000'000);
   there_ = found;
   return found;
 }

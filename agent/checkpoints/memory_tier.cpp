@@ -131,9 +131,13 @@ Result<KeptFile> MemoryTier::keep(const FileToKeep& file, const Snapshot& previo
   }
   make_parents(to);
   auto digest = copy_file(from, to, pace);
+  kept.copied = digest.has_value();
+  // Where memory is full, a link is better than nothing: if the program writes to the file again,
+  // its digest tells.
+  if (!digest && digest.error().kind == Error::Kind::kUnavailable && has_link(from, to))
+    digest = digest_of(to, pace);
   if (!digest) return digest.error();
   kept.digest = std::move(*digest);
-  kept.copied = true;
   return kept;
 }
 
