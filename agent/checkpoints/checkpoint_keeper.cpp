@@ -198,7 +198,7 @@ asio::awaitable<void> CheckpointKeeper::put_back_newest() {
   for (Snapshot& snapshot : all) {
     auto next = std::make_shared<const Snapshot>(std::move(snapshot));
     const auto put = co_await put_back(std::move(next));
-    if (put) co_return;
+    if (put) co_return write_unwritten();
     // Only what is damaged gives way to an older one: that memory is full must not cost a step.
     if (put.error().kind == Error::Kind::kInvalid) continue;
     std::string why = put.error().message;
@@ -273,7 +273,7 @@ asio::awaitable<void> CheckpointKeeper::leave_on_disk(std::vector<std::string> p
 }
 
 asio::awaitable<void> CheckpointKeeper::use_disk_alone(std::string why) {
-  if (!is_written() && !disk_.needed()) write_to_disk(kept_.back());
+  write_unwritten();
   const bool flushed = co_await disk_.flush();
   if (!flushed || !is_written()) co_return;  // it is in memory alone
   log::warn("checkpoints are written to '{}' alone, not to memory: {}", spec_.disk, why);
@@ -346,14 +346,16 @@ asio::awaitable<bool> CheckpointKeeper::take_snapshot(FolderState state) {
   current_ = std::move(***taken);
   kept_.push_back(current_);
   tell_(news_of(current_, CheckpointNews::What::kKept));
-  write_to_disk(current_);
+  write_unwritten();
   forget_old();
   co_await make_room(true);
   co_return true;
 }
 
-void CheckpointKeeper::write_to_disk(const Snapshot& snapshot) {
-  disk_.write(snapshot, memory_->tier->files_of(snapshot), memory_->tier->folder());
+/// The newest snapshot goes to disk, also one that an earlier job has left in memory.
+void CheckpointKeeper::write_unwritten() {
+  if (is_written() || disk_.needed() == kept_.back().number) return;
+  disk_.write(kept_.back(), memory_->tier->files_of(kept_.back()), memory_->tier->folder());
 }
 
 void CheckpointKeeper::forget_old() {

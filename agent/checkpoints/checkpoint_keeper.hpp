@@ -88,7 +88,7 @@ class CheckpointKeeper {
   asio::awaitable<void> look_for_save();
   asio::awaitable<std::optional<FolderLooked>> look();
   asio::awaitable<bool> take_snapshot(FolderState state);
-  void write_to_disk(const Snapshot& snapshot);
+  void write_unwritten();
   void forget_old();
   void forget_if(const std::function<bool(const Snapshot&)>& unwanted);
   void hurry(bool on);
