@@ -1,0 +1,112 @@
+#include "agent/checkpoints/checkpoint_keeper.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/coroutines.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/file_text.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace ddprun {
+namespace {
+
+namespace fs = std::filesystem;
+using What = CheckpointNews::What;
+
+/// Jobs that keep their checkpoints in folders of the test.
+class KeeperFixture {
+ protected:
+  KeeperFixture() {
+    for (const char* name : {"memory", "other"}) fs::create_directory(scratch_ / name);
+  }
+
+  /// A job on the machine with that memory, whose program saves these files. If it is killed, it
+  /// does so when they are on disk. Returns whether all is on disk at the end.
+  bool job(const std::vector<std::string>& saved, const std::string& memory = "memory",
+           bool is_killed = false) {
+    began_with_.clear();
+    is_written_ = saved.empty();
+    const auto hear = [this](const CheckpointNews& news) {
+      if (news.what == What::kPutBack) began_with_ = news.name;
+      if (news.what == What::kWritten) is_written_ = true;
+    };
+    CheckpointKeeper keeper{loop_.get_executor(), {out_, disk_}, hear, scratch_ / memory};
+    std::optional<Result<void>> begun;
+    run(then(keeper.begin(), [&](Result<void> how) { begun = std::move(how); }));
+    REQUIRE(begun->has_value());
+    for (const std::string& name : saved) scratch_.write("out/" + name, name);
+    run(keeper.end_round(true));
+    while (!is_written_) loop_.run_one();
+    if (!is_killed) run(keeper.end());
+    loop_.restart();
+    loop_.poll();
+    return keeper.has_written();
+  }
+  void run(asio::awaitable<void> work) {
+    bool ended = false;
+    auto whole = then_note(std::move(work), ended);
+    start_coroutine(loop_, std::move(whole), report_failure("the test"));
+    loop_.restart();
+    while (!ended) loop_.run_one();
+  }
+  static asio::awaitable<void> then_note(asio::awaitable<void> work, bool& ended) {
+    co_await std::move(work);
+    ended = true;
+  }
+  /// Whether a job has left something in that memory.
+  bool is_left(const std::string& memory) const {
+    for (const auto& entry : fs::recursive_directory_iterator{scratch_ / memory})
+      if (entry.path().filename() == "lock") return true;
+    return false;
+  }
+
+  ScratchFolder scratch_;
+  const std::string out_ = (scratch_ / "out").string();
+  const std::string disk_ = (scratch_ / "disk").string();
+  asio::io_context loop_{1};
+  std::string began_with_;  // the checkpoint that was put back
+  bool is_written_ = false;
+};
+
+TEST_CASE_METHOD(KeeperFixture, "what a program has saved is on disk when its job has ended") {
+  CHECK(job({"model.pt", "train.log"}));
+  CHECK(began_with_.empty());
+  CHECK(fs::read_symlink(out_) == disk_);
+  CHECK(content(scratch_ / "disk/model.pt") == "model.pt");
+  CHECK(content(scratch_ / "disk/train.log") == "train.log");
+  CHECK_FALSE(is_left("memory"));
+  CHECK(job({}));
+  CHECK(began_with_ == "model.pt");
+}
+
+TEST_CASE_METHOD(KeeperFixture, "a job goes on with what a killed one has left in memory") {
+  job({"model.pt"}, "memory", true);
+  CHECK(is_left("memory"));
+  SECTION("it is not on disk, where others have put an old file") {
+    fs::remove_all(disk_);
+    scratch_.write("disk/old.pt", "old");
+    fs::last_write_time(scratch_ / "disk/old.pt",
+                        fs::file_time_type::clock::now() - std::chrono::hours{1});
+    CHECK(job({}));
+    CHECK(began_with_ == "model.pt");
+    CHECK_FALSE(is_left("memory"));
+  }
+  SECTION("but not where another machine has gone further") {
+    const std::int64_t then = unix_time_ms();
+    while (unix_time_ms() == then) {
+    }
+    CHECK(job({"later.pt"}, "other"));
+    CHECK(job({}));
+    CHECK(began_with_ == "later.pt");
+    CHECK_FALSE(is_left("memory"));
+  }
+}
+
+}  // namespace
+}  // namespace ddprun
