@@ -123,7 +123,8 @@ class Run {
   Result<void> begin_checkpoints() {
     if (!spec_.node.checkpoints) return {};
     const auto tell = [this](const CheckpointNews& news) {
-      log::info("{}", sentence_of(news));
+      const bool begins = news.what == CheckpointNews::What::kPutBack && !news.name.empty();
+      log::write(begins ? log::Level::kWarning : log::Level::kInfo, sentence_of(news));
       event_log_.note(news);
     };
     checkpoints_.emplace(io_.get_executor(), *spec_.node.checkpoints, tell);
