@@ -37,7 +37,8 @@ echo {uid}
 OTHERS = {"python3": "3.11.2-1", "python3-venv": "3.11.2-1", "ca-certificates": "20230311", "g++": "4:12.2.0-3",
           "cmake": "3.25.1-1", "ninja-build": "1.11.1-2", "procps": "2:4.0.2-3", "libcli11-dev": "2.1.2+ds-1",
           "libspdlog-dev": "1:1.10.0+ds-0.4", "nlohmann-json3-dev": "3.11.2-2", "zlib1g-dev": "1:1.2.13.dfsg-1",
-          "libarchive-dev": "3.6.2-1", "libssl-dev": "3.0.17-1", "libzstd-dev": "1.5.4+dfsg2-5"}
+          "libarchive-dev": "3.6.2-1", "libssl-dev": "3.0.17-1", "libzstd-dev": "1.5.4+dfsg2-5",
+          "libxxhash-dev": "0.8.1-1"}
 
 
 class System:
