@@ -28,7 +28,9 @@ for step in range(600):
     ddprun.heartbeat(step, loss=0.5, samples=8, steps=600)
     time.sleep(0.1)
 """
-NOT_OF_THIS_JOB = {"ddprun_rank_collectives", "ddprun_rank_late_ratio"}  # it has no torch
+# It has no torch, and ddprun keeps no checkpoints of it.
+NOT_OF_THIS_JOB = {"ddprun_rank_collectives", "ddprun_rank_late_ratio", "ddprun_checkpoint_bytes",
+                   "ddprun_checkpoint_age_seconds"}
 OF_GPUS = {"ddprun_node_gpu_ratio", "ddprun_node_gpu_memory_used_bytes", "ddprun_node_gpu_memory_bytes"}
 COMES_LATER = ("ddprun_samples_per_second", "ddprun_left_seconds", "ddprun_node_cpu_ratio")
 
