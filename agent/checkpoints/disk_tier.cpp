@@ -11,7 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include "agent/checkpoints/put_back.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/system/whole_file.hpp"
