@@ -131,6 +131,8 @@ Agent::Agent(const asio::any_io_executor& executor, LaunchSpec spec, NodeFacts n
     step(WorkersRun{});
     record_.workers_run();
   });
+  if (services_.checkpoints)
+    services_.checkpoints->speak_with([this](const CheckpointSaid& word) { link_.send(word); });
   services_.timers.listen([this](const ExpiredTimer& timer) { workers_.end_late(timer); });
   // The coordinator's order may come this much later than a loss: it waits for a failure's cause,
   // or for a silent node.
@@ -153,7 +155,8 @@ asio::awaitable<AgentEnd> Agent::run() {
     co_await alarm_.async_wait(as_tuple(use_awaitable));
     if (!end_ && Clock::now() >= alarm_.expiry()) step(Alarm{});
   }
-  if (services_.checkpoints) co_await services_.checkpoints->end();
+  const bool goes_on = end_->why == AgentEnd::Why::kStopSignal;
+  if (services_.checkpoints) co_await services_.checkpoints->end(goes_on);
   signals_.end();
   check_ends_.emit(asio::cancellation_type::terminal);
   services_.staying.close();
@@ -183,7 +186,13 @@ void Agent::stop(int signal) {
 }
 
 void Agent::hear(const CoordinatorMessage& message) {
-  if (std::holds_alternative<Joined>(message)) note_leading();
+  if (std::holds_alternative<Joined>(message)) {
+    note_leading();
+    tell_held();
+    if (services_.checkpoints) services_.checkpoints->joined();
+  }
+  const auto* const order = std::get_if<CheckpointOrder>(&message);
+  if (order != nullptr && services_.checkpoints) services_.checkpoints->obey(*order);
   tell_user(message);
   record_.hear(message);
   queries_.hear(message);
@@ -211,16 +220,24 @@ void Agent::perform(const AgentAction& action) {
   match(
       action,  //
       [&](const ReachCoordinator& a) { link_.connect(a); },
-      [&](const StartWorkers& a) { start_workers(a); },
+      [&](const StartWorkers& a) {
+        if (!services_.checkpoints || a.parked) return start_workers(a);
+        awaits_start_ = a.round;
+        start_coroutine(executor_, put_back_and_start(a), report_failure("starting workers"));
+      },
       [&](const AskToHold& a) { services_.staying.tell_all(order_line(a)); },
       [&](const AskToLeaveAfter& a) { services_.staying.tell_all(order_line(a)); },
       [&](const AskToLeave& a) { services_.staying.tell_all(order_line(a)); },
       [&](const KillWorkers& a) { workers_.kill(a.local_ranks); },
       [&](const SignalWorkers& a) {
         if (services_.checkpoints && a.to_stop) services_.checkpoints->workers_end();
+        if (a.to_stop) give_up_start();
         workers_.signal(a.signal, a.to_stop);
       },
-      [&](const AskForCheckpoint& a) { workers_.ask_for_checkpoint(a.signal); },
+      [&](const AskForCheckpoint& a) {
+        give_up_start();
+        workers_.ask_for_checkpoint(a.signal);
+      },
       [&](const SweepTree& a) {
         start_coroutine(executor_, sweep(a), report_failure("cleaning up after workers"));
       },
@@ -258,11 +275,30 @@ void Agent::watch(const StartRound& round) {
   introspection_.begin_round(round.round, watched_ranks(round, spec_.workers));
 }
 
-void Agent::start_workers(const StartWorkers& order) {
+/// Workers find the checkpoint that they continue from.
+asio::awaitable<void> Agent::put_back_and_start(StartWorkers order) {
+  const std::weak_ptr<bool> agent = is_there_;
+  const StartRound& round = order.round;
+  const CheckpointKeeper::Round place{round.group_rank, round.group_world_size, round.checkpoint};
+  const Result<void> ready = co_await services_.checkpoints->begin_round(place);
+  if (agent.expired() || end_ || awaits_start_ != round) co_return;
+  awaits_start_.reset();
+  start_workers(order, ready);
+}
+
+/// They are to stop before they were started.
+void Agent::give_up_start() {
+  if (const auto round = std::exchange(awaits_start_, std::nullopt))
+    workers_.start_none(*round,
+                        {Error::Kind::kUnavailable, "it was stopped before it was started"});
+}
+
+void Agent::start_workers(const StartWorkers& order, const Result<void>& may_start) {
   const StartRound& round = order.round;
   order.parked ? write(news_.of_parked(round)) : record_.begin_round(round);
   watch(round);
-  const Result<StartRound> ready = order.parked ? round : link_.open_store(round);
+  Result<StartRound> ready = order.parked ? round : link_.open_store(round);
+  if (!may_start) ready = may_start.error();
   if (!ready) workers_.start_none(round, ready.error());
   if (ready)
     for (const auto& [local_rank, environment] : workers_.start(*ready, order.parked))
@@ -315,7 +351,14 @@ void Agent::tell(AgentMessage message) {
     beat->load = load_.look(Clock::now());
     if (services_.checkpoints) beat->checkpoints = services_.checkpoints->status();
   }
+  if (std::holds_alternative<WorkersStopped>(message)) tell_held();
   link_.send(message);
+}
+
+/// The coordinator chooses the checkpoint that all nodes continue from.
+void Agent::tell_held() {
+  if (!services_.checkpoints) return;
+  if (const auto held = services_.checkpoints->held()) link_.send(*held);
 }
 
 void Agent::tell_user(const CoordinatorMessage& message) {

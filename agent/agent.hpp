@@ -108,8 +108,11 @@ class Agent {
   void step(const AgentEvent& event);
   void perform(const AgentAction& action);
   void watch(const StartRound& round);
-  void start_workers(const StartWorkers& order);
+  asio::awaitable<void> put_back_and_start(StartWorkers order);
+  void give_up_start();
+  void start_workers(const StartWorkers& order, const Result<void>& may_start = {});
   void tell(AgentMessage message);
+  void tell_held();
   void tell_user(const CoordinatorMessage& message);
 
   asio::any_io_executor executor_;
@@ -129,8 +132,9 @@ class Agent {
   SignalWatch signals_;
   asio::steady_timer alarm_;  // also cancelled when end_ is set
   std::optional<AgentEnd> end_;
-  bool is_started_ = false;  // workers have been, once
-  bool leads_;               // the coordinator is in this process
+  std::optional<StartRound> awaits_start_;  // until its checkpoint is put back
+  bool is_started_ = false;                 // workers have been, once
+  bool leads_;                              // the coordinator is in this process
 };
 
 }  // namespace ddprun

@@ -7,8 +7,9 @@ namespace ddprun {
 
 /// Both are full names.
 struct CheckpointSpec {
-  std::string folder;  // the program writes its checkpoints there
-  std::string disk;    // they are kept there
+  std::string folder;   // the program writes its checkpoints there
+  std::string disk;     // they are kept there
+  bool shared = false;  // with other nodes of the job, which keep theirs together
   bool operator==(const CheckpointSpec&) const = default;
 };
 

@@ -9,8 +9,10 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
+#include "agent/checkpoints/checkpoint_parts.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/system/whole_file.hpp"
@@ -20,6 +22,10 @@ namespace ddprun {
 namespace fs = std::filesystem;
 
 namespace {
+
+/// So long as another node's list may not be seen here.
+constexpr std::chrono::milliseconds kLookAgainAfter{100};
+constexpr int kLooksMax = 600;
 
 Error disk_error(const std::string& what, const fs::path& path, const std::string& why) {
   return {Error::Kind::kUnavailable, "cannot " + what + " '" + path.string() + "': " + why};
@@ -81,6 +87,14 @@ fs::path fresh_file(const fs::path& own, std::size_t place) {
   return own / "new" / std::to_string(place);
 }
 
+/// A node that changes a folder sees at once what others have changed there: else an NFS client may
+/// remember for a minute what was there.
+void look_again(const fs::path& folder) {
+  const std::string name = folder / ("look-" + std::to_string(::getpid()));
+  const Descriptor made{::open(name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)};
+  ::unlink(name.c_str());
+}
+
 }  // namespace
 
 DiskTier::DiskTier(fs::path folder) : folder_{std::move(folder)}, own_{folder_ / kOwnFolder} {}
@@ -94,7 +108,8 @@ Result<Snapshot> DiskTier::open() {
   if (*list) there_ = std::move(**list);
   remove_fresh(folder_);
   if (const auto moved = move_pending(); !moved) return moved.error();
-  fs::remove_all(own_ / "new", failed);
+  if (const auto taken = take_newer_parts(); !taken) return taken.error();
+  for (const char* const name : {"new", "parts"}) fs::remove_all(own_ / name, failed);
   auto listed = list_folder(folder_);
   if (!listed) return listed.error();
   Snapshot found{.number = there_.number, .taken_unix_ms = there_.taken_unix_ms};
@@ -114,30 +129,32 @@ Result<Snapshot> DiskTier::open() {
 }
 
 Result<void> DiskTier::write_files(const Snapshot& snapshot, const fs::path& from,
-                                   const fs::path& also_from, Pace& pace) const {
+                                   const fs::path& also_from, const fs::path& to,
+                                   Pace& pace) const {
   std::error_code failed;
-  fs::remove_all(own_ / "new", failed);
-  fs::create_directories(own_ / "new", failed);
-  if (failed) return disk_error("make", own_ / "new", failed.message());
+  fs::remove_all(to, failed);
+  fs::create_directories(to, failed);
+  if (failed) return disk_error("make", to, failed.message());
   for (std::size_t at = 0; at < snapshot.files.size(); ++at) {
     const KeptFile& file = snapshot.files[at];
     const bool has_bytes = file.facts.kind == FileFacts::Kind::kFile && !file.facts.on_disk;
     if (!has_bytes || has_file(folder_, there_, file)) continue;
     const fs::path kept = from / file.facts.path;
     const fs::path& source = fs::exists(kept, failed) ? kept : also_from / file.facts.path;
-    const auto digest = copy_file(source, fresh_file(own_, at), pace, true);
+    const fs::path fresh = to / std::to_string(at);
+    const auto digest = copy_file(source, fresh, pace, true);
     if (!digest) return digest.error();
     if (*digest != file.digest)
       return invalid("'" + source.string() + "' has other bytes than were saved");
-    give_facts(fresh_file(own_, at), file.facts);
+    give_facts(fresh, file.facts);
   }
-  return sync_folder(own_ / "new");
+  return sync_folder(to);
 }
 
 Result<Snapshot> DiskTier::write(const Snapshot& snapshot, const fs::path& from,
                                  const fs::path& also_from, Pace& pace) {
   if (const auto moved = move_pending(); !moved) return moved.error();
-  auto written = write_files(snapshot, from, also_from, pace);
+  auto written = write_files(snapshot, from, also_from, own_ / "new", pace);
   if (written) written = write_list(own_ / "new.json", snapshot);
   if (written) written = sync_folder(own_);
   if (written) written = move_to_places(snapshot);
@@ -145,6 +162,111 @@ Result<Snapshot> DiskTier::write(const Snapshot& snapshot, const fs::path& from,
   std::error_code failed;
   if (!fs::exists(own_ / "new.json", failed)) fs::remove_all(own_ / "new", failed);
   return written.error();
+}
+
+// --- parts of several nodes ---
+
+fs::path DiskTier::part_list(int part) const {
+  return own_ / "parts" / (std::to_string(part) + ".json");
+}
+
+Result<Snapshot> DiskTier::read(int number) {
+  std::error_code failed;
+  fs::create_directories(own_, failed);
+  if (failed) return disk_error("make", own_, failed.message());
+  for (int tries = 0;; ++tries) {
+    look_again(own_);
+    auto list = read_list(own_ / "files.json");
+    if (!list) return list.error();
+    const int found = *list ? (*list)->number : 0;
+    if (found >= number) {
+      there_ = list->value_or(Snapshot{});
+      return there_;
+    }
+    if (tries == kLooksMax)
+      return disk_error("read", own_ / "files.json",
+                        "checkpoint " + std::to_string(number) + " is not there, but " +
+                            std::to_string(found) + ": is it the same folder on all nodes?");
+    std::this_thread::sleep_for(kLookAgainAfter);
+  }
+}
+
+Result<void> DiskTier::stage(const Snapshot& part, const fs::path& from, const fs::path& also_from,
+                             Pace& pace) {
+  const fs::path place = own_ / "parts" / std::to_string(part.part);
+  std::error_code failed;
+  fs::remove(part_list(part.part), failed);
+  auto staged = write_files(part, from, also_from, place, pace);
+  if (staged) staged = write_list(part_list(part.part), part);
+  if (staged) staged = sync_folder(own_ / "parts");
+  if (!staged) fs::remove_all(place, failed);
+  return staged;
+}
+
+/// Parts that are all of one snapshot, and all that it has; else none.
+std::vector<Snapshot> DiskTier::staged_parts() const {
+  std::vector<Snapshot> parts;
+  for (int part = 0; parts.empty() || part < parts[0].parts; ++part) {
+    auto list = read_list(part_list(part));
+    const bool fits =
+        list && *list && (*list)->part == part && (*list)->parts > part &&
+        (parts.empty() || ((*list)->number == parts[0].number && (*list)->parts == parts[0].parts));
+    if (!fits) return {};
+    parts.push_back(std::move(**list));
+  }
+  return parts;
+}
+
+/// A kill in the midst of it leaves no list of new files, and so the former snapshot.
+Result<void> DiskTier::take_parts(const std::vector<Snapshot>& parts) {
+  const Merged merged = merge_parts(parts);
+  std::error_code failed;
+  fs::remove_all(own_ / "new", failed);
+  fs::create_directories(own_ / "new", failed);
+  if (failed) return disk_error("make", own_ / "new", failed.message());
+  for (std::size_t at = 0; at < merged.files.size(); ++at) {
+    const MergedFile& file = merged.files[at];
+    const fs::path staged = own_ / "parts" / std::to_string(file.part) / std::to_string(file.place);
+    if (!fs::exists(staged, failed)) continue;  // it is on disk already
+    fs::rename(staged, fresh_file(own_, at), failed);
+    if (failed) return disk_error("write", fresh_file(own_, at), failed.message());
+  }
+  auto taken = sync_folder(own_ / "new");
+  if (taken) taken = write_list(own_ / "new.json", merged.snapshot);
+  if (taken) taken = sync_folder(own_);
+  return taken ? move_to_places(merged.snapshot) : taken;
+}
+
+/// Parts of which the nodes were all killed before they were moved, too.
+Result<void> DiskTier::take_newer_parts() {
+  const auto staged = staged_parts();
+  if (staged.empty() || staged[0].number <= there_.number) return {};
+  return take_parts(staged);
+}
+
+/// All nodes have to find the same list, of files that others have put there, too.
+Result<Snapshot> DiskTier::see() {
+  auto found = open();
+  if (!found) return found;
+  std::error_code failed;
+  fs::create_directories(own_, failed);
+  const auto told = write_list(own_ / "files.json", *found);
+  return told ? found : told.error();
+}
+
+Result<Snapshot> DiskTier::move(int number, int parts) {
+  if (const auto moved = move_pending(); !moved) return moved.error();
+  look_again(own_ / "parts");
+  const auto staged = staged_parts();
+  const bool all_there = !staged.empty() && staged[0].number == number && staged[0].parts == parts;
+  if (!all_there && there_.number != number)
+    return disk_error("read", own_ / "parts",
+                      "the parts of all nodes are not there: is it the same folder on all nodes?");
+  if (there_.number != number)
+    if (const auto taken = take_parts(staged); !taken) return taken.error();
+  std::error_code failed;
+  fs::remove_all(own_ / "parts", failed);
+  return there_;
 }
 
 /// Files could not be moved the last time, or not all of them.

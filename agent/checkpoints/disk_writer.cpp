@@ -40,7 +40,7 @@ asio::awaitable<std::optional<T>> DiskWriter::ask(std::function<T()> question) {
 asio::awaitable<Result<void>> DiskWriter::open() {
   std::function<Result<Snapshot>()> look = [work = work_]() -> Result<Snapshot> {
     if (const auto usable = check_checkpoint_folder(work->spec); !usable) return usable.error();
-    return work->disk.open();
+    return work->spec.shared ? work->disk.read(0) : work->disk.open();
   };
   auto found = co_await ask(std::move(look));
   if (!found)
@@ -111,6 +111,66 @@ asio::awaitable<bool> DiskWriter::flush() {
     co_return false;
   }
   co_return !failing_ && !given_up_;
+}
+
+// --- one step after the other ---
+
+/// Something that may take long is waited for as long as it goes on.
+asio::awaitable<Result<void>> DiskWriter::change(std::function<Result<Snapshot>(Work&)> how) {
+  using Answer = std::optional<Result<Snapshot>>;
+  const auto answer = std::make_shared<Answer>();
+  std::function<Result<Snapshot>()> task = [work = work_, how = std::move(how)] {
+    return how(*work);
+  };
+  const auto note = [this, answer](std::optional<Result<Snapshot>> there) {
+    *answer = there
+                  ? std::move(*there)
+                  : Result<Snapshot>{Error{Error::Kind::kUnavailable, "no thread can be started"}};
+    ended_.cancel();
+  };
+  start_coroutine(news_.get_executor(),
+                  then(late_answer(queue_, TimePoint::max(), std::move(task)), note),
+                  report_failure("writing checkpoints"));
+  while (!*answer) {
+    const std::size_t spent = work_->pace.spent();
+    ended_.expires_after(kDiskPatience);
+    const auto [something_ended] = co_await ended_.async_wait(kWithoutThrow);
+    if (something_ended || *answer || work_->pace.spent() != spent) continue;
+    co_return Error{Error::Kind::kTimeout,
+                    "'" + spec_.disk + "' gives no answer: " + std::string{kIsItThere}};
+  }
+  if (!**answer) co_return (*answer)->error();
+  there_ = std::move(***answer);
+  co_return Result<void>{};
+}
+
+asio::awaitable<Result<void>> DiskWriter::stage(const Snapshot& part, fs::path files,
+                                                fs::path folder) {
+  const auto order = std::make_shared<const Order>(part, std::move(files), std::move(folder));
+  std::function<Result<Snapshot>(Work&)> write = [order](Work& work) -> Result<Snapshot> {
+    const auto done = work.disk.stage(order->snapshot, order->files, order->folder, work.pace);
+    if (!done) return done.error();
+    work.disk.write_logs(order->folder, work.pace);
+    return work.disk.there();
+  };
+  auto staged = co_await change(std::move(write));
+  co_return staged;
+}
+
+asio::awaitable<Result<void>> DiskWriter::move(int number, int parts) {
+  std::function<Result<Snapshot>(Work&)> move = [number, parts](Work& work) {
+    return number == 0 ? work.disk.see() : work.disk.move(number, parts);
+  };
+  auto moved = co_await change(std::move(move));
+  co_return moved;
+}
+
+asio::awaitable<Result<void>> DiskWriter::read(int number) {
+  std::function<Result<Snapshot>(Work&)> look = [number](Work& work) {
+    return work.disk.read(number);
+  };
+  auto read = co_await change(std::move(look));
+  co_return read;
 }
 
 asio::awaitable<void> DiskWriter::write_logs(fs::path folder) {

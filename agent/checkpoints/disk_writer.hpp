@@ -42,6 +42,17 @@ class DiskWriter {
   /// Waits until all is written, or nothing can be. Returns whether it is.
   asio::awaitable<bool> flush();
 
+  // Where several nodes share the folder, they do this one step after the other. See DiskTier.
+  // Errors: those of it, and kTimeout where the disk does nothing for kDiskPatience.
+
+  /// Writes a part, the files of which are in `files`, or else in `folder`, and the logs there.
+  asio::awaitable<Result<void>> stage(const Snapshot& part, std::filesystem::path files,
+                                      std::filesystem::path folder);
+  /// Makes one snapshot of the parts that were staged; `number` 0: sees what is there.
+  asio::awaitable<Result<void>> move(int number, int parts);
+  /// Reads what another node has written, of that number or a later one.
+  asio::awaitable<Result<void>> read(int number);
+
   /// Copies the logs in that folder, too.
   asio::awaitable<void> write_logs(std::filesystem::path folder);
 
@@ -79,6 +90,7 @@ class DiskWriter {
 
   asio::awaitable<void> write_all();
   asio::awaitable<void> write_one(std::shared_ptr<const Order> order);
+  asio::awaitable<Result<void>> change(std::function<Result<Snapshot>(Work&)> how);
   template <typename T>
   asio::awaitable<std::optional<T>> ask(std::function<T()> question);
 

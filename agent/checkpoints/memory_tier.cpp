@@ -25,9 +25,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder's name for the one on disk: readable, and different for each.
-std::string name_for(const fs::path& disk) {
-  return disk.filename().string().substr(0, 64) + "-" + digest_of_text(disk.string());
+/// A folder's name for the one on disk: readable, and different for each. Nodes that share one may
+/// be on one machine, where each has another folder for its program.
+std::string name_for(const CheckpointSpec& spec) {
+  const fs::path disk = spec.disk;
+  const std::string which = spec.shared ? spec.folder + '\n' + spec.disk : spec.disk;
+  return disk.filename().string().substr(0, 64) + "-" + digest_of_text(which);
 }
 
 Result<void> make_private(const fs::path& folder) {
@@ -66,9 +69,9 @@ MemoryTier::MemoryTier(fs::path root, fs::path disk, Descriptor lock)
       disk_{std::move(disk)},
       lock_{std::move(lock)} {}
 
-Result<MemoryTier> MemoryTier::open(const fs::path& root, const fs::path& disk) {
+Result<MemoryTier> MemoryTier::open(const fs::path& root, const CheckpointSpec& spec) {
   const fs::path of_user = root / (kMemoryFolders + std::to_string(::geteuid()));
-  const fs::path of_job = of_user / name_for(disk);
+  const fs::path of_job = of_user / name_for(spec);
   for (const fs::path& folder : {of_user, of_job})
     if (const auto made = make_private(folder); !made) return made.error();
   // Nobody else comes here: so the program may give its folder any permissions.
@@ -81,8 +84,11 @@ Result<MemoryTier> MemoryTier::open(const fs::path& root, const fs::path& disk) 
                         ::fstat(lock.number(), &what) == 0;
   if (!has_lock || what.st_nlink == 0)  // the other job has just ended, and removes its folder
     return Error{Error::Kind::kDenied,
-                 "another job keeps its checkpoints in '" + disk.string() + "' at this moment"};
-  return MemoryTier{of_job, disk, std::move(lock)};
+                 spec.shared
+                     ? "another agent on this machine keeps '" + spec.folder +
+                           "': start it in another folder, or name another one"
+                     : "another job keeps its checkpoints in '" + spec.disk + "' at this moment"};
+  return MemoryTier{of_job, spec.disk, std::move(lock)};
 }
 
 fs::path MemoryTier::place_of(int number) const { return root_ / "kept" / std::to_string(number); }
@@ -142,8 +148,10 @@ Result<KeptFile> MemoryTier::keep(const FileToKeep& file, const Snapshot& previo
 }
 
 Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const Snapshot& previous,
-                                                 int number, Pace& pace) const {
-  Snapshot snapshot{.number = number, .taken_unix_ms = unix_time_ms()};
+                                                 Snapshot header, Pace& pace) const {
+  Snapshot snapshot = std::move(header);
+  snapshot.taken_unix_ms = unix_time_ms();
+  const int number = snapshot.number;
   const fs::path place = place_of(number);
   remove_tree(place);
   std::error_code failed;
@@ -244,6 +252,20 @@ Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted
     if (auto facts = facts_of(folder_, file->facts.path, disk_)) file->facts = std::move(*facts);
   }
   return result;
+}
+
+Result<void> MemoryTier::list_again(const Snapshot& snapshot) const {
+  return write_whole(list_of(snapshot.number), to_text(snapshot));
+}
+
+void MemoryTier::remove_files(const std::vector<KeptFile>& files) const {
+  std::error_code failed;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {  // from below
+    const auto now = facts_of(folder_, file->facts.path, disk_);
+    const bool is_folder = file->facts.kind == FileFacts::Kind::kFolder;
+    // A folder in which something was saved since is not empty, and stays.
+    if (now && (is_folder || *now == file->facts)) fs::remove(folder_ / file->facts.path, failed);
+  }
 }
 
 void MemoryTier::leave_on_disk(const std::vector<std::string>& paths,

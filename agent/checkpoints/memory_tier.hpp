@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/checkpoints/checkpoint_spec.hpp"
 #include "agent/checkpoints/folder_files.hpp"
 #include "agent/checkpoints/pace.hpp"
 #include "agent/checkpoints/snapshot.hpp"
@@ -33,11 +34,11 @@ struct PutBackResult {
 
 class MemoryTier {
  public:
-  /// `root` is /dev/shm but for tests. `disk`: the folder on disk, by its full name. Makes the
-  /// folder in memory, or takes over one that an earlier job has left. Errors: kDenied where
-  /// another job uses it, or somebody else owns it; kUnavailable.
-  static Result<MemoryTier> open(const std::filesystem::path& root,
-                                 const std::filesystem::path& disk);
+  /// `root` is /dev/shm but for tests. Makes the folder in memory, or takes over one that an
+  /// earlier job has left. Its name is the same on all nodes that share the folder on disk: they
+  /// may share the program's folder too, which is a link to it. Errors: kDenied where another job
+  /// uses it, or somebody else owns it; kUnavailable.
+  static Result<MemoryTier> open(const std::filesystem::path& root, const CheckpointSpec& spec);
 
   const std::filesystem::path& folder() const { return folder_; }
 
@@ -47,15 +48,23 @@ class MemoryTier {
   /// Where the bytes of a snapshot's files are.
   std::filesystem::path files_of(const Snapshot& snapshot) const;
 
-  /// Keeps the folder as it is, which has to be as in `state`. nullopt: it changed meanwhile.
+  /// Keeps the folder as it is, which has to be as in `state`. `header`: a snapshot without files,
+  /// with the number and place of this one. nullopt: the folder changed meanwhile.
   Result<std::optional<Snapshot>> take(const FolderState& state, const Snapshot& previous,
-                                       int number, Pace& pace) const;
+                                       Snapshot header, Pace& pace) const;
 
   /// Makes the folder as that snapshot has it, of files in the folder that are as they were, else
   /// of those that were kept, else of those on disk, each with the right digest. Files that have
   /// not changed since before `trusted_since` are not read. Errors: kInvalid where all copies of a
   /// file are gone or damaged: then an older snapshot can be put back.
   Result<PutBackResult> put_back(const Snapshot& snapshot, int trusted_since, Pace& pace) const;
+
+  /// Writes the list of a snapshot that is kept again, as it is now.
+  Result<void> list_again(const Snapshot& snapshot) const;
+
+  /// Takes these files out of the program's folder, as another node's workers have removed them.
+  /// What this node's own have changed meanwhile stays.
+  void remove_files(const std::vector<KeptFile>& files) const;
 
   /// Puts links to these files on disk in their places, and forgets their bytes: they are on disk
   /// as `snapshots`, all that are kept, have them.

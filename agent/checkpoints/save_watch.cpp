@@ -67,6 +67,10 @@ SaveWatch::Wants SaveWatch::look_due(TimePoint now) {
   return Wants::kLook;
 }
 
+bool SaveWatch::is_still(const FolderLooked& seen) const {
+  return !look_at_ && unfinished_in(seen).empty();
+}
+
 std::optional<TimePoint> SaveWatch::next_look() const {
   return doing_ == Doing::kNothing ? look_at_ : std::nullopt;
 }

@@ -49,6 +49,9 @@ class SaveWatch {
   Wants step(const SaveEvent& event, const Snapshot& kept, TimePoint now);
   Wants look_due(TimePoint now);
 
+  /// Whether nobody saves, as it was seen just now.
+  bool is_still(const FolderLooked& seen) const;
+
   /// When look_due() may want something; nullopt: nothing to wait for.
   std::optional<TimePoint> next_look() const;
 

@@ -29,7 +29,9 @@ template <> inline constexpr auto kFields<KeptFile> = table(
     field<&KeptFile::since>("since"), some<&KeptFile::copied>("copied"));
 template <> inline constexpr auto kFields<Snapshot> = table(
     field<&Snapshot::number>("number"), field<&Snapshot::taken_unix_ms>("taken_unix_ms"),
-    uncut<&Snapshot::files>("files"));
+    uncut<&Snapshot::files>("files"), some<&Snapshot::part>("part"),
+    some<&Snapshot::parts>("parts"), some<&Snapshot::base>("base"),
+    some<&Snapshot::counts>("counts"));
 // clang-format on
 
 }  // namespace fields

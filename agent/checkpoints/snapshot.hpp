@@ -41,6 +41,11 @@ struct Snapshot {
   int number = 0;  // grows with each one of a job, and of those that follow it
   std::int64_t taken_unix_ms = 0;
   std::vector<KeptFile> files;  // by path; those of logs are not in it
+  // Where several nodes keep their checkpoints together; see rendezvous/rounds/job_checkpoints.hpp:
+  int part = 0;         // which part of the checkpoint this is
+  int parts = 0;        // how many there are; 0: this is no part, but the whole
+  int base = 0;         // the number of the one that the round began with
+  bool counts = false;  // all nodes have theirs
 };
 
 /// What comes of a file when a snapshot is taken.

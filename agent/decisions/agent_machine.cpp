@@ -100,6 +100,7 @@ void AgentMachine::obey(const CoordinatorMessage& order, TimePoint now) {
       [](const Restarted&) {},                                        // as above
       [&](const JobTimes&) { farewell_ends_ ? exit(now) : void(); },  // the answer to Leave
       [](const StatusPart&) {}, [](const DumpPart&) {},  // Agent hands them to the callers
+      [](const CheckpointOrder&) {},                     // as above
       [&](const Inspect& m) {
         if (m.round == workers_.number() && workers_.state() == State::kRunning)
           agent_.act(InspectWorkers{m});

@@ -127,7 +127,7 @@ class Run {
       log::write(begins ? log::Level::kWarning : log::Level::kInfo, sentence_of(news));
       event_log_.note(news);
     };
-    checkpoints_.emplace(io_.get_executor(), *spec_.node.checkpoints, tell);
+    checkpoints_ = make_keeper(io_.get_executor(), *spec_.node.checkpoints, tell);
     std::optional<Result<void>> begun;
     const auto note = [&](Result<void> how) { begun = std::move(how); };
     start_coroutine(io_, then(checkpoints_->begin(), note), report_failure("checkpoints"));
@@ -197,7 +197,7 @@ class Run {
             .staying = for_workers_.staying(),
             .timers = for_workers_.timers(),
             .check = spec_.node.check ? node_checkup(spec_) : CheckNode{},
-            .checkpoints = checkpoints_ ? &*checkpoints_ : nullptr,
+            .checkpoints = checkpoints_.get(),
             .folder = for_workers_.take_watch_folder()};
   }
 
@@ -266,7 +266,7 @@ class Run {
   std::optional<Guardian> guardian_;
   std::optional<RunDirectory> directory_;
   EventLog event_log_;
-  std::optional<CheckpointKeeper> checkpoints_;
+  std::unique_ptr<CheckpointKeeper> checkpoints_;
   Agent* agent_ = nullptr;  // while it runs
   ReportWriter reports_;
   OwnCoordinator coordinator_{io_, spec_, events_, [this](HttpRequest request) {

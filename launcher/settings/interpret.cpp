@@ -312,10 +312,8 @@ class Interpreter {
   Result<void> checkpoints() {
     auto kept = parse_checkpoints(settings_["checkpoints"], system_.working_directory);
     if (!kept) return kept.error();
-    if (*kept && !spec_.terms.has_one_node())
-      return invalid(
-          "--checkpoints keeps those of a job on one node; on several each node would need the "
-          "files of all others, which it does not fetch yet");
+    if (*kept) (*kept)->shared = !spec_.terms.has_one_node();
+    spec_.terms.checkpoints = kept->has_value();
     // Those that stay may be in the midst of a save when another one is lost.
     if (*kept) spec_.in_place = false;
     spec_.node.checkpoints = std::move(*kept);

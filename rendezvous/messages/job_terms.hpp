@@ -109,6 +109,7 @@ struct JobTerms {
   std::chrono::milliseconds hang_timeout = kHangTimeoutAuto;
   OnHang on_hang = OnHang::kReport;
   NodePolicy node_policy;
+  bool checkpoints = false;  // the program's are kept: --checkpoints
 
   bool has_one_node() const { return nodes_max == 1; }
   bool operator==(const JobTerms&) const = default;

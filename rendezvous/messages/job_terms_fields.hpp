@@ -42,7 +42,8 @@ template <> inline constexpr auto kFields<JobTerms> = table(
     field<&JobTerms::heartbeat_timeout>("heartbeat_timeout_ms"),
     field<&JobTerms::shutdown_timeout>("shutdown_timeout_ms"), field<&JobTerms::store>("store"),
     field<&JobTerms::hang_timeout>("hang_timeout_ms"),
-    field<&JobTerms::on_hang>("on_hang"), field<&JobTerms::node_policy>("node_policy"));
+    field<&JobTerms::on_hang>("on_hang"), field<&JobTerms::node_policy>("node_policy"),
+    may_miss(field<&JobTerms::checkpoints>("checkpoints")));
 // clang-format on
 
 }  // namespace fields
@@ -85,7 +86,8 @@ inline std::vector<std::string> spelled(const JobTerms& terms) {
           "--restart-delay=" + delay_text(terms.restarts),
           "--same-failure-limit=" + std::to_string(terms.restarts.same_failure_limit),
           "--node-strikes=" + strikes_text(terms.node_policy),
-          terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader"};
+          terms.store == StoreAt::kLocal ? "--store=local" : "--store=leader",
+          terms.checkpoints ? "--checkpoints" : "no --checkpoints"};
 }
 
 }  // namespace ddprun

@@ -133,6 +133,7 @@ Result<void> check(const StartRound& start) {
       .number("role_world_size", start.role_world_size, 1, start.world_size)
       .number("first_role_rank", start.first_role_rank, 0, start.role_world_size - 1)
       .number("master_port", start.master_port, 0, kPortMax)
+      .number("the number of a checkpoint", start.checkpoint, 0, kCountMax)
       .result();
 }
 
@@ -141,6 +142,23 @@ Result<void> check(const StopRound& stop) {
       .number("round", stop.round, 0, kIntMax)
       .number("attempt", stop.attempt, 0, kIntMax)
       .number("checkpoint_ms", stop.checkpoint_ms, 0, kTimeoutMsMax)
+      .result();
+}
+
+Result<void> check(const HeldCheckpoints& held) {
+  Checker checker;
+  checker.number("the number of a checkpoint", held.written, 0, kCountMax);
+  for (const CheckpointPart& part : held.parts)
+    checker.number("the number of a checkpoint", part.number, 1, kCountMax)
+        .number("its parts", part.parts, 1, kNodesMax)
+        .number("a part", part.part, 0, part.parts - 1);
+  return checker.result();
+}
+
+Result<void> check(const CheckpointOrder& order) {
+  return Checker{}
+      .number("the number of a checkpoint", order.number, 0, kCountMax)
+      .number("its parts", order.parts, 1, kNodesMax)
       .result();
 }
 
@@ -197,6 +215,10 @@ Result<void> check(const AgentMessage& message) {
       },
       [](const Identify& m) { return check_leader(m.epoch, m.coordinator); },
       [](const FinalStatus& m) { return check(m.end); },
+      [](const HeldCheckpoints& m) { return check(m); },
+      [](const CheckpointSaid& m) {
+        return Checker{}.number("the number of a checkpoint", m.number, 0, kCountMax).result();
+      },
       [](const auto&) { return Result<void>{}; });
 }
 
@@ -212,6 +234,7 @@ Result<void> check(const CoordinatorMessage& message) {
       [](const Identity& m) { return check_leader(m.epoch, m.coordinator); },
       [](const Redirect& m) { return check_leader(m.epoch, m.coordinator); },
       [](const Inspect& m) { return check(m); },  //
+      [](const CheckpointOrder& m) { return check(m); },
       [](const auto&) { return Result<void>{}; });
 }
 

@@ -20,6 +20,8 @@ namespace fields {
 
 constexpr TextLimit kReason{4096};  // a sentence, with texts of peers in it
 constexpr TextLimit kName{64};
+/// A path that is longer is not told: see kCheckpointPathBytesMax.
+constexpr TextLimit kRemovedPath{kCheckpointPathBytesMax};
 
 /// A name that is cut would be another name. What is kept of one that is too long is still too
 /// long, so that the other side refuses it.
@@ -93,6 +95,28 @@ template <> inline constexpr auto kFields<Fitness> = message("fitness",
     text<&Fitness::unfit>("unfit", kReason));
 template <> inline constexpr auto kFields<Preempt> = message("preempt",
     text<&Preempt::reason>("reason", kReason), field<&Preempt::checkpoint_ms>("checkpoint_ms"));
+template <> inline constexpr auto kNames<CheckpointSaid::What> = std::to_array<Named>({
+    {CheckpointSaid::What::kSaved, "saved"}, {CheckpointSaid::What::kKept, "kept"},
+    {CheckpointSaid::What::kStaged, "staged"}, {CheckpointSaid::What::kWritten, "written"}});
+template <> inline constexpr auto kNames<CheckpointOrder::What> = std::to_array<Named>({
+    {CheckpointOrder::What::kKeep, "keep"}, {CheckpointOrder::What::kCounts, "counts"},
+    {CheckpointOrder::What::kStage, "stage"}, {CheckpointOrder::What::kMove, "move"},
+    {CheckpointOrder::What::kWritten, "written"}});
+template <> inline constexpr auto kFields<CheckpointPart> = table(
+    field<&CheckpointPart::number>("number"), field<&CheckpointPart::part>("part"),
+    field<&CheckpointPart::parts>("parts"));
+template <> inline constexpr auto kFields<HeldCheckpoints> = message("held_checkpoints",
+    list<&HeldCheckpoints::parts>("parts", kPartsHeldMax),
+    field<&HeldCheckpoints::written>("written"),
+    field<&HeldCheckpoints::ended_well>("ended_well"));
+template <> inline constexpr auto kFields<CheckpointSaid> = message("checkpoint_said",
+    field<&CheckpointSaid::what>("what"), field<&CheckpointSaid::number>("number"),
+    field<&CheckpointSaid::done>("done"), field<&CheckpointSaid::changed>("changed"),
+    texts<&CheckpointSaid::removed>("removed", kRemovedPath, kRemovedPathsMax));
+template <> inline constexpr auto kFields<CheckpointOrder> = message("checkpoint_order",
+    field<&CheckpointOrder::what>("what"), field<&CheckpointOrder::number>("number"),
+    field<&CheckpointOrder::parts>("parts"), field<&CheckpointOrder::at_end>("at_end"),
+    texts<&CheckpointOrder::removed>("removed", kRemovedPath, kRemovedPathsMax));
 template <> inline constexpr auto kFields<Leave> = message("leave",
     text<&Leave::reason>("reason", kReason));
 template <> inline constexpr auto kFields<GroupProgress> = table(
@@ -198,7 +222,8 @@ template <> inline constexpr auto kFields<StartRound> = message("start_round",
     field<&StartRound::leader_rank>("leader_rank"),
     text<&StartRound::awaited>("awaited", TextLimit{kRankListBytesMax}),
     text<&StartRound::vacant>("vacant", TextLimit{kRankListBytesMax}),
-    text<&StartRound::node_note>("node_note", kReason));
+    text<&StartRound::node_note>("node_note", kReason),
+    may_miss(field<&StartRound::checkpoint>("checkpoint")));
 template <> inline constexpr auto kFields<Prepare> = message("prepare",
     field<&Prepare::waits>("waits"), field<&Prepare::place>("place"));
 template <> inline constexpr auto kFields<Reconfigure> = message("reconfigure",

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/result.hpp"
+#include "rendezvous/messages/checkpoint_messages.hpp"
 #include "rendezvous/messages/end_messages.hpp"
 #include "rendezvous/messages/in_place_messages.hpp"
 #include "rendezvous/messages/inspect_messages.hpp"
@@ -28,13 +29,13 @@ using AgentMessage =
     std::variant<Join, Beat, Identify, WorkerFailed, WorkersFinished, WorkersStopped, Preempt,
                  Leave, Progress, Arrivals, Inspected, WorkersEnded, WorkersStarted, WorkersStay,
                  Prepared, Holding, AskStatus, AskDump, Vote, EndAcknowledged, FinalStatus,
-                 InviteWitness, Fitness, Debugging>;
+                 InviteWitness, Fitness, Debugging, HeldCheckpoints, CheckpointSaid>;
 
 using CoordinatorMessage =
     std::variant<Joined, Refused, Waiting, Spare, Identity, Beat, StartRound, Prepare, StopRound,
                  LeaveAfter, EndJob, Inspect, HangFound, HangOver, StragglerFound, StragglerOver,
                  VerdictFound, Restarted, JobTimes, StatusPart, DumpPart, Candidate, RequestVote,
-                 Redirect, Dismiss, Reconfigure, RanksDebugged>;
+                 Redirect, Dismiss, Reconfigure, RanksDebugged, CheckpointOrder>;
 
 /// Returns the message as one line of JSON with its newline, which decode_*() read back. It never
 /// has more than kLineBytesMax bytes: every text has a limit (messages.cpp lists them), and the

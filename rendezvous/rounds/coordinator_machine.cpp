@@ -23,7 +23,7 @@ CoordinatorMachine::CoordinatorMachine(CoordinatorRules rules, TimePoint now)
       observers_{rules_, now},
       in_place_{members_.nodes(), rules_, job_, out_},
       rounds_{{rules_, job_, members_.nodes(), *leadership_, failures_, history_, observers_,
-               in_place_, out_}} {
+               in_place_, checkpoints_, out_}} {
   if (leadership_->leads()) rounds_.gather(now);
 }
 
@@ -55,6 +55,7 @@ std::vector<CoordinatorAction> CoordinatorMachine::step(const CoordinatorEvent& 
     lose(*members_.nodes().find(node), "it has not stopped its workers in time", now);
   if (in_place_.end_wait(now))
     for (Node* const node : nodes_that_wait(members_.nodes())) welcome(*node);
+  if (rounds_.runs()) checkpoints_.tick(now);
   advance();
   lead(StepDone{rounds_.view()});
   look_for_hangs();
@@ -69,7 +70,8 @@ std::optional<TimePoint> CoordinatorMachine::next_tick() const {
   if (ended()) return std::nullopt;
   std::optional<TimePoint> next = members_.next_due();
   for (const auto due : {rounds_.next_due(now_), ending_.next_due(), leadership_->next_tick(),
-                         in_place_.next_due(), observers_.next_due(rounds_.runs())})
+                         in_place_.next_due(), observers_.next_due(rounds_.runs()),
+                         rounds_.runs() ? checkpoints_.next_due() : std::nullopt})
     if (due) next = next ? std::min(*next, *due) : due;
   return next;
 }
@@ -79,10 +81,8 @@ std::optional<TimePoint> CoordinatorMachine::next_tick() const {
 void CoordinatorMachine::receive(const FromPeer& event) {
   const auto& [peer, message, address] = event;
   Node* const known = members_.nodes().with_peer(peer);
-  if (const auto* const joining = std::get_if<Join>(&message)) {
-    if (known == nullptr) join(peer, *joining, address);  // Job hangs up on one that has joined
-    return;
-  }
+  const auto* const joining = std::get_if<Join>(&message);
+  if (known == nullptr && joining != nullptr) return join(peer, *joining, address);
   if (known == nullptr) return;  // it was lost while this message was on its way
   Node& node = *known;
   Roster& nodes = members_.nodes();
@@ -119,6 +119,8 @@ void CoordinatorMachine::receive(const FromPeer& event) {
       [&](const Arrivals& m) { observers_.arrived(node, m, nodes, out_, now_); },
       [&](const Inspected& m) { observers_.inspected(node.id(), m); },
       [&](const Debugging& m) { observers_.debugging(node, m); },
+      [&](const HeldCheckpoints& m) { checkpoints_.holds(node.id(), m); },
+      [&](const CheckpointSaid& m) { checkpoints_.said(node.id(), m, now_); },
       [&](const AskDump& m) { observers_.ask_dump(node, m, rounds_.view(), nodes, out_, now_); },
       [&](const WorkersEnded& m) { failures_.ended(node.id(), m); },
       [&](const Vote& m) {
@@ -298,6 +300,7 @@ void CoordinatorMachine::lose(Node& node, const std::string& reason, TimePoint s
   out_.drop(node.peer(), reason);
   const NodeId id = node.id();
   Node* const heir = members_.nodes().remove(node);
+  checkpoints_.lost(id, now_);
   if (phase == Phase::kStopping) in_place_.at_step().broken();
   lead(VoterLeft{id, in_order});
   if (rounds_.runs() && phase == Phase::kRunning)
@@ -400,7 +403,8 @@ void CoordinatorMachine::advance() {
     rounds_.stop({std::to_string(recovery->absent()) + " of " + std::to_string(recovery->nodes()) +
                   " nodes have not come back after the server was started again"},
                  now_);
-  if (auto verdict = rounds_.advance(now_)) return end(std::move(*verdict));
+  if (auto verdict = rounds_.advance(now_))
+    return checkpoints_.settle() ? end(std::move(*verdict)) : void();
   if (const auto wanted = rounds_.wanted(now_)) {
     lead(*wanted);
     if (leadership_->may(Permission::kBeginRound, now_))

@@ -22,6 +22,7 @@
 #include "rendezvous/messages/job_status.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/failures.hpp"
+#include "rendezvous/rounds/job_checkpoints.hpp"
 #include "rendezvous/rounds/job_ending.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/membership.hpp"
@@ -98,6 +99,7 @@ class CoordinatorMachine {
   JobEnding ending_;
   Outbox out_;
   InPlace in_place_;
+  JobCheckpoints checkpoints_{members_.nodes(), rules_, job_, out_};
   Rounds rounds_;
   std::string last_loss_;  // why the job may be short of nodes, for the user
   TimePoint now_;          // time of the current step

@@ -47,6 +47,7 @@ void Rounds::recover(const HostedAssignment& round, int attempt, TimePoint now) 
   nodes_begun_ = round.nodes;
   const bool may_listen = round.store_port >= kStorePortMin;
   context_.out.add(OpenStore{round.round, round.world_size, may_listen ? round.store_port : 0});
+  context_.checkpoints.begin_round(round.nodes);
   context_.failures.begin_round(round.round);
   context_.failures.lose_store();
   context_.observers.recovered({.round = round.round,
@@ -66,6 +67,7 @@ StopRound Rounds::stop_order(const std::string& reason) const {
 
 void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpoint_ms) {
   state_ = State::kStopping;
+  context_.checkpoints.end_round();
   context_.failures.stopping(context_.observers.watch().hang());
   StopRound order = stop_order(why.reason);
   order.checkpoint_ms = checkpoint_ms;
@@ -180,6 +182,7 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
   if (first && now < gathering_ends() &&
       (ready < rules.terms.nodes_max || ready - context_.nodes.objected() < rules.terms.nodes_max))
     return std::nullopt;
+  if (!context_.checkpoints.settle()) return std::nullopt;
   const auto members = [this] {
     std::vector<NodeId> ids;
     for (const Node* const node : choose_members(context_.nodes, context_.rules))
@@ -286,7 +289,8 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
                    .group_world_size = static_cast<int>(ranked.size()),
                    .world_size = 0,
                    .master_addr = context_.rules.master_addr,
-                   .master_port = context_.rules.master_port};
+                   .master_port = context_.rules.master_port,
+                   .checkpoint = context_.checkpoints.written()};
   for (Node* const node : ranked) {
     ids.push_back(node->id());
     context_.nodes.set_phase(*node, Phase::kRunning);
@@ -304,6 +308,7 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   start.node_note = note_on_nodes(context_.nodes);
   context_.out.add(OpenStore{start.round, start.world_size});
   context_.failures.begin_round(start.round);
+  context_.checkpoints.begin_round(start.group_world_size);
   const bool stayed = manner_ == Manner::kInPlace;
   if (!stayed) context_.job.step_since_start = -1;
   context_.in_place.begin_round(stayed);

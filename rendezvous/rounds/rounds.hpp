@@ -18,6 +18,7 @@
 #include "rendezvous/rounds/coordinator_events.hpp"
 #include "rendezvous/rounds/failures.hpp"
 #include "rendezvous/rounds/in_place.hpp"
+#include "rendezvous/rounds/job_checkpoints.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/node_history.hpp"
 #include "rendezvous/rounds/observers.hpp"
@@ -45,6 +46,7 @@ class Rounds {
     NodeHistory& history;
     Observers& observers;
     InPlace& in_place;
+    JobCheckpoints& checkpoints;
     Outbox& out;
   };
   explicit Rounds(Context context) : context_{context} {}

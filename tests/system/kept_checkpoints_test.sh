@@ -101,7 +101,6 @@ ln -s full elsewhere
 refused 2 "is a link to 'full'" --checkpoints "elsewhere=$disk"
 refused 2 "one in the other" --checkpoints "$disk/out=$disk"
 refused 2 "expected the program's folder and one on disk" --checkpoints out
-refused 2 "of a job on one node" --nnodes 2 --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:1 --checkpoints "out=$disk"
 [ "$(ls full)" = model.bin ] || fail "a refused folder has changed"
 rm -rf "$disk"
 keep

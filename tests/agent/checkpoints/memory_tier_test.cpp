@@ -22,11 +22,11 @@ class MemoryTierFixture : public TierFixture {
     second_ = take(first_);
   }
   Result<std::optional<Snapshot>> try_to_take(const FolderState& state) {
-    return memory_->take(state, second_, second_.number + 1, pace_);
+    return memory_->take(state, second_, numbered(second_.number + 1), pace_);
   }
   fs::path of_user() const { return root_ / ("ddprun-checkpoints-" + std::to_string(geteuid())); }
   Error::Kind refusal() const {
-    const auto opened = MemoryTier::open(root_, disk_.folder());
+    const auto opened = MemoryTier::open(root_, spec_of(disk_.folder()));
     REQUIRE(opened.has_error());
     return opened.error().kind;
   }
@@ -45,16 +45,16 @@ class MemoryTierFixture : public TierFixture {
 
 TEST_CASE_METHOD(MemoryTierFixture, "nobody else gets the folder while a job uses it") {
   CHECK(refusal() == Error::Kind::kDenied);
-  const auto other = MemoryTier::open(root_, scratch_ / "other");
+  const auto other = MemoryTier::open(root_, spec_of(scratch_ / "other"));
   REQUIRE(other.has_value());
   CHECK(other->folder() != memory_->folder());
   memory_.reset();
-  CHECK(MemoryTier::open(root_, disk_.folder()).has_value());
+  CHECK(MemoryTier::open(root_, spec_of(disk_.folder())).has_value());
 }
 
 TEST_CASE_METHOD(MemoryTierFixture, "folders on disk with one name have two in memory") {
-  const auto one = MemoryTier::open(root_, "/a/run7");
-  const auto two = MemoryTier::open(root_, "/b/run7");
+  const auto one = MemoryTier::open(root_, spec_of("/a/run7"));
+  const auto two = MemoryTier::open(root_, spec_of("/b/run7"));
   REQUIRE(one.has_value());
   REQUIRE(two.has_value());
   CHECK(one->folder() != two->folder());
@@ -92,11 +92,11 @@ TEST_CASE_METHOD(MemoryTierFixture, "another user's folder is refused") {
 TEST_CASE_METHOD(MemoryTierFixture, "a program may give its folder other permissions") {
   fs::permissions(memory_->folder(), fs::perms{0755});
   memory_.reset();
-  CHECK(MemoryTier::open(root_, disk_.folder()).has_value());
+  CHECK(MemoryTier::open(root_, spec_of(disk_.folder())).has_value());
 }
 
 TEST_CASE_METHOD(MemoryTierFixture, "a root that is not there is refused, and named") {
-  const auto opened = MemoryTier::open(scratch_ / "none", disk_.folder());
+  const auto opened = MemoryTier::open(scratch_ / "none", spec_of(disk_.folder()));
   REQUIRE(opened.has_error());
   CHECK(opened.error().kind == Error::Kind::kUnavailable);
   CHECK_THAT(opened.error().message, contains((scratch_ / "none").string()));
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(MemoryTierFixture, "what was put back has its old times, and a 
   const PutBackResult result = put_back(second_);
   CHECK(times() == before);
   CHECK(has_same_files(listed(), result.snapshot));
-  const auto nothing_new = memory_->take(listed(), result.snapshot, 3, pace_);
+  const auto nothing_new = memory_->take(listed(), result.snapshot, numbered(3), pace_);
   REQUIRE(nothing_new.has_value());
   REQUIRE(nothing_new->has_value());
   CHECK(new_bytes(**nothing_new) == 0);

@@ -52,9 +52,20 @@ class TierFixture {
 
   void open_memory() {
     memory_.reset();
-    auto opened = MemoryTier::open(root_, disk_.folder());
+    auto opened = MemoryTier::open(root_, spec_of(disk_.folder()));
     REQUIRE(opened.has_value());
     memory_.emplace(std::move(*opened));
+  }
+
+  /// A job whose checkpoints are kept there.
+  static CheckpointSpec spec_of(const std::filesystem::path& disk) {
+    return {.folder = "/out", .disk = disk.string()};
+  }
+  /// A snapshot that is to be taken.
+  static Snapshot numbered(int number) {
+    Snapshot header;
+    header.number = number;
+    return header;
   }
 
   std::filesystem::path in_folder(const std::string& path) const {
@@ -95,7 +106,7 @@ class TierFixture {
   }
 
   Snapshot take(const Snapshot& previous = {}) {
-    auto taken = memory_->take(listed(), previous, previous.number + 1, pace_);
+    auto taken = memory_->take(listed(), previous, numbered(previous.number + 1), pace_);
     REQUIRE(taken.has_value());
     REQUIRE(taken->has_value());
     return **taken;

@@ -5,50 +5,13 @@
 #include <set>
 #include <vector>
 
+#include "tests/rendezvous/messages/message_examples.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
 namespace {
 
 using nlohmann::json;
-
-const WorkerFailure kFailure{.host = "h1",
-                             .group_rank = 1,
-                             .rank = 5,
-                             .local_rank = 1,
-                             .pid = 4711,
-                             .status = {.signal = 11, .core_dumped = true},
-                             .time_unix_ms = 1'700'000'000'123,
-                             .message = "ValueError: x",
-                             .error_file = "/tmp/error.json",
-                             .last_heartbeat = "step 120, 0.4 s before",
-                             .last_lines = {"one", "two"}};
-
-const RankProgress kProgress{.rank = 3,
-                             .ended = true,
-                             .watched = true,
-                             .groups = {{"0", 12, 11}, {"1", 3, 3}},
-                             .waits_in = "init_process_group",
-                             .idle = true,
-                             .busy = true,
-                             .still_ms = 1500,
-                             .paused_ms = 900,
-                             .step = 120,
-                             .steps = 1000,
-                             .has_loss = true,
-                             .loss = 0.25,
-                             .samples_per_second = 1e9,
-                             .left_s = 14};
-
-const StackGroup kStackGroup{.ranks = "0,2-5",
-                             .doing = "waits in gloo:all_reduce",
-                             .stack = "load\ttrain.py\t12\n",
-                             .operation = "gloo:all_reduce",
-                             .group = "0 (default_pg)",
-                             .sequence = 12,
-                             .shapes = "[[10]] Float"};
-
-const DebuggedRank kDebugged{3, true, "train.py:31", "breakpoint()"};
 
 template <typename Message>
 AgentMessage through_the_wire(const Message& message) {
@@ -63,28 +26,6 @@ template <typename Message>
 CoordinatorMessage back_through_the_wire(const Message& message) {
   return decode_coordinator_message(encode(CoordinatorMessage{message})).value();
 }
-
-const WorkerEnd kWorkerEnd{.ranks = "0,2-5",
-                           .kind = FailureKind::kException,
-                           .blame = Blame::kFollows,
-                           .consequence = Consequence::kConnectionReset,
-                           .status = {.code = 1},
-                           .fault = {"KeyError", "'x'", "/t.py", 88, "step"},
-                           .stack = "step\t/t.py\t88",
-                           .says = "connection reset",
-                           .hint = "do this",
-                           .began_us = -5,
-                           .ended_us = 7};
-const Cause kCause{.kind = FailureKind::kNodeLost,
-                   .ranks = "4-7",
-                   .node = "h2",
-                   .status = {.signal = 9},
-                   .fault = {"KeyError", "'x'", "/t.py", 88, "step"},
-                   .stack = "step\t/t.py\t88",
-                   .sentence = "node h2 was lost",
-                   .hint = "do this",
-                   .fingerprint = "node lost"};
-const Followers kFollowers{"0,2", FailureKind::kSignal, "stopped by ddprun", 12'100, true};
 
 std::string error_of(std::string_view line) {
   const auto decoded = decode_agent_message(line);
@@ -194,65 +135,6 @@ TEST_CASE("a line that is no message is an error that says what is wrong with it
   CHECK_THAT(error_of("[]"), contains("malformed message"));
   CHECK_THAT(error_of(""), contains("malformed message"));
 }
-
-// The first message of each kind that a node may send, with every field that it can have.
-std::vector<AgentMessage> messages_of_agents() {
-  return {Join{.run_id = "job", .node = "n1", .host = "h1"},
-          Beat{.load = NodeLoad{}, .checkpoints = KeptCheckpoints{"c-5", 7, 9, "c-4"}},
-          Identify{},
-          WorkerFailed{3, kFailure},
-          WorkersFinished{3},
-          WorkersStopped{4, "0,2"},
-          Preempt{"SIGUSR1", 60'000},
-          Leave{"SIGTERM"},
-          Fitness{"fails its check: /data is full"},
-          Progress{2, {kProgress}},
-          Arrivals{2, 3, 60, {{"0", 7, 200, {50}}}},
-          Inspected{3, kStackGroup, true},
-          Debugging{2, {kDebugged}},
-          WorkersEnded{3, 120, {kWorkerEnd}},
-          WorkersStarted{2},
-          WorkersStay{2, true},
-          Prepared{},
-          Holding{2, 811},
-          AskStatus{7},
-          AskDump{7},
-          Vote{3, 17},
-          EndAcknowledged{},
-          FinalStatus{{EndJob::Outcome::kFailed, 2, "", kFailure}},
-          InviteWitness{"job-1", 3, 7, "h2:29400", 600'000}};
-}
-
-std::vector<CoordinatorMessage> messages_of_the_coordinator() {
-  return {Joined{5000},
-          Refused{"no"},
-          Waiting{1, 2, 3, 4},
-          Spare{2, 3, 1},
-          Identity{"another job", 4711, "h1"},
-          Beat{},
-          StartRound{.round = 2, .master_addr = "10.0.0.1", .master_port = 29400},
-          Prepare{{2, 3, 1}, {.round = 3, .master_addr = "10.0.0.1", .master_port = 29400}},
-          StopRound{2, "why", 9, 1},
-          LeaveAfter{2, 812},
-          EndJob{EndJob::Outcome::kFailed, 2, "", kFailure},
-          Inspect{2, 7, true, "1"},
-          HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
-          HangOver{2, 9},
-          StragglerFound{2, {.ranks = "5"}},
-          StragglerOver{2, "5"},
-          RanksDebugged{2, {kDebugged}},
-          VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}},
-          Restarted{{.round = 4, .reason = "why"}},
-          JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}},
-          StatusPart{7, "{}", true},
-          DumpPart{7, "{}", true},
-          Candidate{2},
-          RequestVote{3, 17},
-          Redirect{"h1:29400", 3},
-          Dismiss{},
-          Reconfigure{{{3, 7, 1}, 3, true, 2, "0-1"}, true, true, true}};
-}
-
 // Every value inside `message`, an object in it, too.
 std::vector<json::json_pointer> fields_of(const json& message, const json::json_pointer& at) {
   std::vector<json::json_pointer> fields;
@@ -277,7 +159,8 @@ json with(json message, const json::json_pointer& field, const json& value) {
 bool is_optional(const json& message, const json::json_pointer& field) {
   const std::string path = field.to_string();
   if (path == "/failure") return message["type"] == "end_job";
-  static const std::set<std::string> kNames{"awaits_step", "lost_steps", "changes", "checkpoints"};
+  static const std::set<std::string> kNames{"awaits_step", "lost_steps", "changes", "checkpoints",
+                                            "checkpoint"};
   static const std::set<std::string> kPaths{"/spare_votes", "/load", "/sample", "/end/failure"};
   const bool is_time = path.starts_with("/times/") && path.ends_with("_ms");
   return is_time || kPaths.contains(path) || kNames.contains(field.back());
@@ -288,7 +171,8 @@ std::vector<json> misfits(const std::string& name, const json& good) {
   std::vector<json> out{json::array({1}), json::object(), nullptr};
   if (!good.is_number_float()) out.insert(out.end(), {2.5, 18446744073709551615U});
   if (!good.is_boolean()) out.push_back(true);
-  static const std::set<std::string> kChoices{"store", "outcome", "type", "kind", "on_hang"};
+  static const std::set<std::string> kChoices{"store", "outcome", "type",
+                                              "kind",  "on_hang", "what"};
   if (!good.is_string() || kChoices.contains(name)) out.push_back("no such name");
   return out;
 }

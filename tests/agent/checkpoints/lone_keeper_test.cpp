@@ -1,4 +1,4 @@
-#include "agent/checkpoints/checkpoint_keeper.hpp"
+#include "agent/checkpoints/lone_keeper.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -36,14 +36,14 @@ class KeeperFixture {
       if (news.what == What::kPutBack) began_with_ = news.name;
       if (news.what == What::kWritten) is_written_ = true;
     };
-    CheckpointKeeper keeper{loop_.get_executor(), {out_, disk_}, hear, scratch_ / memory};
+    LoneKeeper keeper{loop_.get_executor(), {out_, disk_}, hear, scratch_ / memory};
     std::optional<Result<void>> begun;
     run(then(keeper.begin(), [&](Result<void> how) { begun = std::move(how); }));
     REQUIRE(begun->has_value());
     for (const std::string& name : saved) scratch_.write("out/" + name, name);
     run(keeper.end_round(true));
     while (!is_written_) loop_.run_one();
-    if (!is_killed) run(keeper.end());
+    if (!is_killed) run(keeper.end(false));
     loop_.restart();
     loop_.poll();
     return keeper.has_written();

@@ -1,0 +1,84 @@
+#include "agent/checkpoints/checkpoint_parts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "agent/checkpoints/memory_budget.hpp"
+
+namespace ddprun {
+
+namespace {
+
+bool lies_below(std::string_view path, std::string_view folder) {
+  return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+}
+
+bool is_in(const std::string& path, const std::vector<std::string>& folders) {
+  return std::ranges::any_of(folders, [&](const std::string& folder) {
+    return path == folder || lies_below(path, folder);
+  });
+}
+
+}  // namespace
+
+Merged merge_parts(const std::vector<Snapshot>& parts) {
+  std::map<std::string, MergedFile> files;
+  Merged merged;
+  std::map<std::string, bool> has_own;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    const Snapshot& from = parts[part];
+    merged.snapshot.number = from.number;
+    merged.snapshot.taken_unix_ms = std::max(merged.snapshot.taken_unix_ms, from.taken_unix_ms);
+    for (std::size_t place = 0; place < from.files.size(); ++place) {
+      const KeptFile& file = from.files[place];
+      const bool own = file.since > from.base;
+      const auto [at, is_new] = files.try_emplace(file.facts.path);
+      bool& known_own = has_own[file.facts.path];
+      if (!is_new && (known_own || !own)) continue;
+      at->second = {file, static_cast<int>(part), place};
+      known_own = own;
+    }
+  }
+  std::string no_folder;  // one node has made a file where another one has a folder
+  for (auto& [path, file] : files) {
+    if (!no_folder.empty() && lies_below(path, no_folder)) continue;
+    if (file.file.facts.kind != FileFacts::Kind::kFolder) no_folder = path;
+    merged.snapshot.files.push_back(file.file);
+    merged.files.push_back(std::move(file));
+  }
+  return merged;
+}
+
+std::vector<std::string> removed_since(const Snapshot& before, const Snapshot& now) {
+  std::vector<std::string> removed;
+  for (const KeptFile& file : before.files) {
+    const std::string& path = file.facts.path;
+    const bool is_gone = find_file(now, path) == nullptr;
+    if (is_gone && !is_in(path, removed)) removed.push_back(path);
+  }
+  return removed;
+}
+
+bool is_removed(const KeptFile& file, int number, const std::vector<std::string>& removed) {
+  return file.since < number && is_in(file.facts.path, removed);
+}
+
+Snapshot put_together(const Snapshot& there, const Snapshot& own) {
+  Snapshot whole = there;
+  const auto beyond = files_beyond(there, 0);
+  const std::set<std::string> on_disk{beyond.begin(), beyond.end()};
+  for (KeptFile& file : whole.files) {
+    const KeptFile* const mine = find_file(own, file.facts.path);
+    const bool is_mine = mine != nullptr && mine->facts.kind == file.facts.kind &&
+                         mine->digest == file.digest && !mine->facts.on_disk;
+    if (is_mine)
+      file = *mine;
+    else if (file.facts.kind == FileFacts::Kind::kFile)
+      file.facts.on_disk = on_disk.contains(file.facts.path);
+  }
+  return whole;
+}
+
+}  // namespace ddprun

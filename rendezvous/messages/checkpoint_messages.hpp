@@ -1,0 +1,69 @@
+// The messages by which the nodes of a job keep the checkpoints of their program together:
+// docs/internals/kept-checkpoints.md. A node's part is what its workers have saved there. A
+// checkpoint is all parts of one number, taken while no node saved; then it counts.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace ddprun {
+
+/// A node has at most this many checkpoints in memory that count.
+inline constexpr std::size_t kPartsHeldMax = 2;
+/// At most this many files and folders are named that a program has removed.
+inline constexpr std::size_t kRemovedPathsMax = 64;
+/// The longest path within the program's folder that a message can name.
+inline constexpr std::size_t kCheckpointPathBytesMax = 512;
+
+struct CheckpointPart {
+  int number = 0;  // the checkpoint's
+  int part = 0;    // which part of it, from 0
+  int parts = 1;   // how many it has
+  bool operator==(const CheckpointPart&) const = default;
+};
+
+// --- agent to coordinator ---
+
+/// What a node has in memory. It comes behind Joined, and before WorkersStopped.
+struct HeldCheckpoints {
+  std::vector<CheckpointPart> parts;  // its parts of checkpoints that count, the oldest first
+  int written = 0;                    // the newest number that it knows to be on disk
+  bool ended_well = false;            // its workers of the last round have all ended with code 0
+  bool operator==(const HeldCheckpoints&) const = default;
+};
+
+struct CheckpointSaid {
+  enum class What {
+    kSaved,   // a save has ended on this node
+    kKept,    // the answer to kKeep
+    kStaged,  // the answer to kStage
+    kWritten  // the answer to kMove
+  };
+  What what = What::kSaved;
+  int number = 0;                         // the order's; kWritten: the one that is on disk now
+  bool done = false;                      // kKept: false while the node's workers save
+  bool changed = false;                   // kKept: they have saved something since the one before
+  std::vector<std::string> removed = {};  // kKept: what they have removed since
+  bool operator==(const CheckpointSaid&) const = default;
+};
+
+// --- coordinator to agent ---
+
+struct CheckpointOrder {
+  enum class What {
+    kKeep,    // keep your part of that number
+    kCounts,  // all nodes have kept it
+    kStage,   // write your part to the disk, beside what is there
+    kMove,    // all parts are there: put them in the place of what was; 0: see what is there
+    kWritten  // it is on disk
+  };
+  What what = What::kKeep;
+  int number = 0;
+  int parts = 1;                          // kMove
+  bool at_end = false;                    // kKeep: nobody saves any more, whatever names files have
+  std::vector<std::string> removed = {};  // kCounts: on any node, so it is to go on all
+  bool operator==(const CheckpointOrder&) const = default;
+};
+
+}  // namespace ddprun

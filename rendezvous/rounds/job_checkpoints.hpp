@@ -1,0 +1,117 @@
+// JobCheckpoints decides which checkpoints of the program count for the whole job, and when they
+// are written to disk. Pure. docs/internals/kept-checkpoints.md has the rules.
+//
+// Each node keeps what its own workers save, and none of them knows whether the others have ended.
+// So a checkpoint has a number, and a part on each node:
+//
+//     nothing --a node has saved--> keeping --all have kept--> it counts
+//                                   keeping --one is saving--> nothing, until that one has saved
+//     it counts --> staging --all parts are beside those on disk--> moving --> it is on disk
+//
+// Before a round begins, and before the job ends, the newest one that is whole is brought to disk:
+// there all nodes find the parts of the others. A job on one node needs none of this: its agent
+// does it alone.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "rendezvous/leadership/coordinator_rules.hpp"
+#include "rendezvous/messages/checkpoint_messages.hpp"
+#include "rendezvous/rounds/coordinator_events.hpp"
+#include "rendezvous/rounds/job_state.hpp"
+#include "rendezvous/rounds/roster.hpp"
+
+namespace ddprun {
+
+/// A node that has saved for the checkpoint before may begin that much later than others.
+inline constexpr std::chrono::seconds kLateSave{60};
+/// A disk that was full or gone is tried again.
+inline constexpr std::chrono::seconds kWriteAgainAfter{30};
+
+class JobCheckpoints {
+ public:
+  /// All of this must live longer.
+  JobCheckpoints(const Roster& nodes, const CoordinatorRules& rules, const JobState& job,
+                 Outbox& out)
+      : nodes_{nodes}, rules_{rules}, job_{job}, out_{out} {}
+
+  /// The node has these in memory.
+  void holds(const NodeId& node, const HeldCheckpoints& held);
+  void said(const NodeId& node, const CheckpointSaid& word, TimePoint now);
+  /// The node is gone, with what it had in memory.
+  void lost(const NodeId& node, TimePoint now);
+
+  /// A round of that many nodes runs.
+  void begin_round(int nodes);
+  /// It stops: what was being kept is cut off.
+  void end_round() { keep_.reset(); }
+  void tick(TimePoint now);
+  std::optional<TimePoint> next_due() const;
+
+  /// Brings to disk what can be, before a round begins, or the job ends. Returns whether that is
+  /// done; else some node is to answer first.
+  bool settle();
+
+  /// The number of the newest checkpoint on disk; 0: there is none, or it is not known.
+  int written() const { return written_; }
+
+ private:
+  struct Keeping {
+    int number = 0;
+    bool at_end = false;  // nobody saves any more
+    bool late = false;    // a node that has not begun by now has not saved
+    std::set<NodeId> awaited;
+    std::set<NodeId> changed;
+    std::set<std::string> removed;
+    bool refused = false;
+  };
+  struct Writing {
+    int number = 0;
+    int parts = 1;
+    std::set<NodeId> awaited;  // to stage their parts; empty: the mover moves them
+    NodeId mover;
+  };
+  struct Told {
+    HeldCheckpoints held;
+    bool is_known = false;
+  };
+
+  bool on() const { return rules_.terms.checkpoints && !rules_.terms.has_one_node(); }
+  std::vector<const Roster::Node*> members() const;
+  void send(const NodeId& node, const CheckpointOrder& order);
+  void begin_keeping(bool at_end, bool late);
+  void kept(const NodeId& node, const CheckpointSaid& word, TimePoint now);
+  void conclude(TimePoint now);
+  bool begin_writing();
+  void begin_moving(int number, int parts, const NodeId& mover);
+  void moved(const CheckpointSaid& word, TimePoint now);
+  void fail_to_write(TimePoint now);
+  bool have_all_ended_well() const;
+
+  const Roster& nodes_;
+  const CoordinatorRules& rules_;
+  const JobState& job_;
+  Outbox& out_;
+  std::map<NodeId, Told> told_;
+  int round_nodes_ = 0;  // in the last round
+  int number_ = 0;       // the greatest that anybody has heard of
+  int counted_ = 0;      // the newest that counts
+  int written_ = 0;
+  std::set<NodeId> writers_;  // saved something for the newest that counts
+  std::optional<Keeping> keep_;
+  std::optional<Writing> write_;
+  std::set<NodeId> news_;              // have ended a save that they have not kept
+  std::optional<TimePoint> late_at_;   // then a checkpoint counts without those that save late
+  std::optional<TimePoint> write_at_;  // not before that
+  bool kept_end_ = false;              // the workers' last save is kept, or cannot be
+  bool tried_ = false;                 // to bring the newest to disk since the round has ended
+  bool settled_ = false;               // it is known what is on disk
+};
+
+}  // namespace ddprun
