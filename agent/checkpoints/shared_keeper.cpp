@@ -79,6 +79,8 @@ asio::awaitable<Result<void>> SharedKeeper::begin_round(Round round) {
     round_.checkpoint = there.number;
     const Snapshot* const own = kept_.find(there.number);
     Snapshot whole = put_together(there, own == nullptr ? Snapshot{} : *own);
+    whole.parts = round.parts;
+    whole.base = there.number;
     ready = co_await kept_.put_back(std::move(whole));
     if (ready) co_await kept_.make_room(false);
   }

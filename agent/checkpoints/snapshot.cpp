@@ -128,6 +128,8 @@ std::string folder_with_less(const FolderState& state, const Snapshot& snapshot)
   std::map<std::string, const KeptFile*> models;  // by shape: the newest folder of that kind
   FolderState before;
   for (const KeptFile& file : snapshot.files) {
+    // What was there when the round began may be of other nodes.
+    if (snapshot.parts > 0 && file.since <= snapshot.base) continue;
     before.push_back(file.facts);
     if (file.facts.kind != FileFacts::Kind::kFolder) continue;
     const KeptFile*& model = models[shape_of(file.facts.path)];

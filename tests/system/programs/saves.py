@@ -47,10 +47,14 @@ def newest():
 if os.environ.get("ON_TERM") == "save":
     signal.signal(signal.SIGTERM, last_save)
 begin = newest()
-if begin:  # a damaged checkpoint would end the training
-    with open(f"{out}/checkpoint-{begin}/rank_{rank}.bin", "rb") as file:
-        assert file.read() == bytes_of(begin), begin
-print(f"rank {rank} begins at {begin}", flush=True)
+files = []
+if begin:  # a damaged checkpoint would end the training, or one that lacks what another rank has saved
+    files = os.listdir(f"{out}/checkpoint-{begin}")
+    assert f"rank_{rank}.bin" in files, files
+    for name in files:
+        with open(f"{out}/checkpoint-{begin}/{name}", "rb") as file:
+            assert file.read() == bytes_of(begin), (begin, name)
+print(f"rank {rank} begins at {begin} with {len(files)} files", flush=True)
 for step in range(begin + 1, int(os.environ["STEPS"]) + 1):
     wait_for_line()
     save(step)
