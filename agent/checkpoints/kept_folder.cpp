@@ -123,6 +123,10 @@ asio::awaitable<Result<void>> KeptFolder::put_back(Snapshot wanted) {
   for (const std::string& complaint : result.complaints) log::warn("{}", complaint);
   CheckpointNews news = news_of(*snapshot, CheckpointNews::What::kPutBack);
   news.bytes_from_disk = result.bytes_from_disk;
+  // What other nodes have saved, the program reads on disk.
+  for (const KeptFile& file : snapshot->files)
+    if (spec_.shared && file.facts.on_disk && file.facts.path.starts_with(news.name + "/"))
+      news.bytes_from_disk += file.facts.bytes;
   tell_(news);
   current_ = std::move(result.snapshot);
   for (Snapshot& kept : kept_)

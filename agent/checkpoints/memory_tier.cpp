@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <system_error>
 #include <utility>
 
 #include "agent/checkpoints/checkpoint_link.hpp"
+#include "agent/checkpoints/in_threads.hpp"
 #include "agent/checkpoints/put_back.hpp"
 #include "base/clock.hpp"
 #include "base/system/whole_file.hpp"
@@ -72,8 +74,12 @@ MemoryTier::MemoryTier(fs::path root, fs::path disk, Descriptor lock)
 Result<MemoryTier> MemoryTier::open(const fs::path& root, const CheckpointSpec& spec) {
   const fs::path of_user = root / (kMemoryFolders + std::to_string(::geteuid()));
   const fs::path of_job = of_user / name_for(spec);
-  for (const fs::path& folder : {of_user, of_job})
-    if (const auto made = make_private(folder); !made) return made.error();
+  auto is_private = make_private(of_user);
+  if (is_private) is_private = make_private(of_job);
+  // A job that ends may have taken the user's folder away in between.
+  if (!is_private && is_private.error().kind != Error::Kind::kDenied && make_private(of_user))
+    is_private = make_private(of_job);
+  if (!is_private) return is_private.error();
   // Nobody else comes here: so the program may give its folder any permissions.
   for (const fs::path& folder : {of_job / "out", of_job / "kept"})
     if (const auto made = make_folder(folder); !made) return made.error();
@@ -156,15 +162,15 @@ Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const
   remove_tree(place);
   std::error_code failed;
   fs::create_directory(place, failed);
+  const std::vector<FileToKeep> plan = plan_snapshot(state, previous);
+  std::vector<Result<KeptFile>> kept(plan.size(), KeptFile{});
+  in_threads(plan.size(),
+             [&](std::size_t at) { kept[at] = keep(plan[at], previous, number, pace); });
   Result<void> taken{};
-  for (const FileToKeep& file : plan_snapshot(state, previous)) {
-    KeptFile& seen = snapshot.files.emplace_back(KeptFile{.facts = file.facts});
-    if (!taken) continue;  // all files are compared with the folder below
-    auto kept = keep(file, previous, number, pace);
-    if (kept)
-      seen = std::move(*kept);
-    else
-      taken = kept.error();
+  for (std::size_t at = 0; at < plan.size(); ++at) {
+    // All files are compared with the folder below.
+    snapshot.files.push_back(kept[at] ? std::move(*kept[at]) : KeptFile{.facts = plan[at].facts});
+    if (!kept[at] && taken) taken = kept[at].error();
   }
   // A link has made the time of the file's status another one, and nothing else.
   const auto now = list_folder(folder_, disk_);
@@ -180,17 +186,17 @@ Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const
   return std::optional<Snapshot>{};
 }
 
-Result<std::string> MemoryTier::place(const KeptFile& file, const Snapshot& snapshot,
-                                      PutBackResult& result, Pace& pace) const {
+MemoryTier::Placed MemoryTier::place(const KeptFile& file, const Snapshot& snapshot,
+                                     Pace& pace) const {
   const fs::path to = folder_ / file.facts.path;
   const fs::path kept = files_of(snapshot) / file.facts.path;
   std::error_code failed;
   if (file.facts.on_disk && !fs::exists(disk_ / file.facts.path, failed))
-    return invalid("'" + file.facts.path + "' is not on disk any more");
+    return {invalid("'" + file.facts.path + "' is not on disk any more")};
   if (file.facts.kind == FileFacts::Kind::kLink || file.facts.on_disk) {
     const auto linked =
         place_link(file.facts.on_disk ? disk_ / file.facts.path : fs::path{file.facts.target}, to);
-    return linked ? Result<std::string>{file.digest} : linked.error();
+    return {linked ? Result<std::string>{file.digest} : linked.error()};
   }
   if (fs::exists(kept, failed) && !file.copied) {
     const auto digest = digest_of(kept, pace);
@@ -198,20 +204,34 @@ Result<std::string> MemoryTier::place(const KeptFile& file, const Snapshot& snap
       fs::remove(to, failed);
       if (has_link(kept, to)) {
         give_facts(to, file.facts);
-        return *digest;
+        return {*digest};
       }
     }
   }
-  Result<std::string> placed = Error{Error::Kind::kInvalid, "no copy of it is there"};
+  Placed placed{Error{Error::Kind::kInvalid, "no copy of it is there"}};
   for (const fs::path& from : {kept, disk_ / file.facts.path}) {
     if (!fs::is_regular_file(fs::symlink_status(from, failed))) continue;
-    placed = place_copy(from, to, file, pace);
-    if (placed && from != kept) result.bytes_from_disk += file.facts.bytes;
-    if (placed) return placed;
-    if (placed.error().kind == Error::Kind::kTimeout) return placed;
-    result.complaints.push_back(placed.error().message);
+    placed.digest = place_copy(from, to, file, pace);
+    if (placed.digest && from != kept) placed.bytes_from_disk = file.facts.bytes;
+    if (placed.digest || placed.digest.error().kind == Error::Kind::kTimeout) return placed;
+    placed.complaints.push_back(placed.digest.error().message);
   }
-  return invalid("'" + file.facts.path + "': " + placed.error().message);
+  placed.digest = invalid("'" + file.facts.path + "': " + placed.digest.error().message);
+  return placed;
+}
+
+/// Whether a file in the folder that looks as it was is so.
+MemoryTier::Stays MemoryTier::check(const KeptFile& file, int trusted_since, Pace& pace) const {
+  std::error_code failed;
+  // Between rounds the disk is not touched: it may hang, and the newest files are in memory.
+  const bool is_gone =
+      trusted_since == 0 && file.facts.on_disk && !fs::exists(disk_ / file.facts.path, failed);
+  if (is_gone) return Stays::kGone;
+  if (file.since < trusted_since || file.digest.empty() || file.facts.on_disk) return Stays::kYes;
+  const auto digest = digest_of(folder_ / file.facts.path, pace);
+  if (digest && *digest == file.digest) return Stays::kYes;
+  return !digest && digest.error().kind == Error::Kind::kTimeout ? Stays::kGivenUp
+                                                                 : Stays::kChanged;
 }
 
 Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted_since,
@@ -222,28 +242,30 @@ Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted
   PutBackResult result{.snapshot = snapshot};
   PutBack plan = plan_put_back(*now, snapshot);
   std::error_code failed;
-  for (const KeptFile* const file : plan.stay) {
-    // Between rounds the disk is not touched: it may hang, and the newest files are in memory.
-    const bool is_gone =
-        trusted_since == 0 && file->facts.on_disk && !fs::exists(disk_ / file->facts.path, failed);
-    if (is_gone) plan.placed.push_back(file);
-    if (file->since < trusted_since || file->digest.empty() || file->facts.on_disk) continue;
-    const auto digest = digest_of(folder_ / file->facts.path, pace);
-    if (digest && *digest == file->digest) continue;
-    if (!digest && digest.error().kind == Error::Kind::kTimeout) return digest.error();
-    result.complaints.push_back("'" + (folder_ / file->facts.path).string() +
-                                "' has other bytes than were saved");
-    plan.placed.push_back(file);
+  std::vector<Stays> stays(plan.stay.size());
+  in_threads(plan.stay.size(),
+             [&](std::size_t at) { stays[at] = check(*plan.stay[at], trusted_since, pace); });
+  for (std::size_t at = 0; at < stays.size(); ++at) {
+    if (stays[at] == Stays::kGivenUp) return Error{Error::Kind::kTimeout, "it was given up"};
+    if (stays[at] == Stays::kYes) continue;
+    plan.placed.push_back(plan.stay[at]);
+    if (stays[at] == Stays::kChanged)
+      result.complaints.push_back("'" + (folder_ / plan.stay[at]->facts.path).string() +
+                                  "' has other bytes than were saved");
   }
   // A folder may have in it what list_folder() passes over, as a socket.
   for (const std::string& path : plan.removed) remove_tree(folder_ / path);
   for (const KeptFile* const file : plan.made)
     if (const auto made = make_folder(folder_ / file->facts.path); !made) return made.error();
-  for (const KeptFile* const file : plan.placed) {
-    const auto digest = place(*file, snapshot, result, pace);
-    if (!digest) return digest.error();
-    const auto at = static_cast<std::size_t>(file - snapshot.files.data());
-    result.snapshot.files[at].digest = *digest;
+  std::vector<Placed> placed(plan.placed.size());
+  in_threads(placed.size(),
+             [&](std::size_t at) { placed[at] = place(*plan.placed[at], snapshot, pace); });
+  for (std::size_t at = 0; at < placed.size(); ++at) {
+    if (!placed[at].digest) return placed[at].digest.error();
+    result.bytes_from_disk += placed[at].bytes_from_disk;
+    std::ranges::move(placed[at].complaints, std::back_inserter(result.complaints));
+    const auto in_list = static_cast<std::size_t>(plan.placed[at] - snapshot.files.data());
+    result.snapshot.files[in_list].digest = *placed[at].digest;
   }
   // From below, for what is put into a folder changes its time.
   for (auto file = result.snapshot.files.rbegin(); file != result.snapshot.files.rend(); ++file) {
@@ -291,7 +313,10 @@ void MemoryTier::forget(int number) const {
   remove_tree(place_of(number));
 }
 
-void MemoryTier::remove() const { remove_tree(root_); }
+void MemoryTier::remove() const {
+  remove_tree(root_);
+  ::rmdir(root_.parent_path().c_str());  // unless another job is there
+}
 
 std::int64_t MemoryTier::free_bytes() const {
   struct statvfs space {};

@@ -86,8 +86,16 @@ class MemoryTier {
   std::filesystem::path list_of(int number) const;
   Result<KeptFile> keep(const FileToKeep& file, const Snapshot& previous, int number,
                         Pace& pace) const;
-  Result<std::string> place(const KeptFile& file, const Snapshot& snapshot, PutBackResult& result,
-                            Pace& pace) const;
+  /// What came of a file that is put back.
+  struct Placed {
+    Result<std::string> digest = std::string{};
+    std::vector<std::string> complaints = {};
+    std::int64_t bytes_from_disk = 0;
+  };
+  enum class Stays { kYes, kChanged, kGone, kGivenUp };
+
+  Stays check(const KeptFile& file, int trusted_since, Pace& pace) const;
+  Placed place(const KeptFile& file, const Snapshot& snapshot, Pace& pace) const;
 
   std::filesystem::path root_;  // this job's
   std::filesystem::path folder_;

@@ -13,7 +13,7 @@ namespace ddprun {
 
 inline constexpr std::size_t kPacedBytesPerSecond = 200'000'000;
 
-/// One thread spends, others say how.
+/// Threads that read and copy spend, others say how.
 class Pace {
  public:
   /// Nobody trains, so all goes as fast as it can; or not any more.

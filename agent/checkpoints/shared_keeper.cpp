@@ -113,11 +113,20 @@ asio::awaitable<void> SharedKeeper::end(bool goes_on) {
   kept_.hurry(true);
   while (busy_) co_await idle_.async_wait(kSilently);
   const fs::path folder = kept_.folder();
-  if (!has_written() && !goes_on)
+  if (!has_written())
     co_return log::error(
         "{} is not on disk: this node's part of it stays in '{}' until ddprun runs here again with "
         "--checkpoints {}={}",
         title_of(*kept_.find(counted())), folder.string(), spec_.folder, spec_.disk);
+  if (goes_on && ended_well_ && kept_.in_memory()) {
+    const auto seen = co_await kept_.look();
+    if (!seen || !has_same_files(seen->state, kept_.current()))
+      co_return log::warn(
+          "what the workers of this node have saved last is on no disk, but in '{}': copy it. "
+          "Where "
+          "--preempt-signal names the signal that ends them, all nodes keep such a save together",
+          folder.string());
+  }
   if (kept_.in_memory()) co_await kept_.disk().write_logs(folder);
   // Other nodes may share the program's folder, too, and their workers use it still.
   if (!goes_on) co_await kept_.disk().point_folder(spec_.disk);
