@@ -66,6 +66,7 @@ void JobCheckpoints::send(const NodeId& node, const CheckpointOrder& order) {
 
 void JobCheckpoints::begin_round(int nodes) {
   round_nodes_ = nodes;
+  runs_ = true;
   keep_.reset();
   kept_end_ = tried_ = settled_ = false;
   late_at_.reset();
@@ -100,7 +101,8 @@ void JobCheckpoints::said(const NodeId& node, const CheckpointSaid& word, TimePo
 void JobCheckpoints::tick(TimePoint now) {
   if (!on() || settled_) return;
   const bool is_late = late_at_ && now >= *late_at_;
-  if (!keep_ && (!news_.empty() || is_late)) begin_keeping(false, is_late);
+  // Where workers were stopped, a folder may have half of a save that looks as if it had ended.
+  if (runs_ && !keep_ && (!news_.empty() || is_late)) begin_keeping(false, is_late);
   if (!write_ && counted_ > written_ && (!write_at_ || now >= *write_at_)) begin_writing();
 }
 

@@ -50,7 +50,10 @@ class JobCheckpoints {
   /// A round of that many nodes runs.
   void begin_round(int nodes);
   /// It stops: what was being kept is cut off.
-  void end_round() { keep_.reset(); }
+  void end_round() {
+    keep_.reset();
+    runs_ = false;
+  }
   void tick(TimePoint now);
   std::optional<TimePoint> next_due() const;
 
@@ -109,6 +112,7 @@ class JobCheckpoints {
   std::set<NodeId> news_;              // have ended a save that they have not kept
   std::optional<TimePoint> late_at_;   // then a checkpoint counts without those that save late
   std::optional<TimePoint> write_at_;  // not before that
+  bool runs_ = false;                  // the round, and nobody has been stopped
   bool kept_end_ = false;              // the workers' last save is kept, or cannot be
   bool tried_ = false;                 // to bring the newest to disk since the round has ended
   bool settled_ = false;               // it is known what is on disk

@@ -102,6 +102,21 @@ TEST_CASE_METHOD(CheckpointsFixture, "what was being kept is cut off when the ro
   CHECK(start("a").checkpoint == 0);
 }
 
+TEST_CASE_METHOD(CheckpointsFixture, "nothing is kept any more once a round stops") {
+  runs(2);
+  saved("a");
+  refuses("a", 1);
+  kept("b", 1);
+  hear_all();
+  fails("b", 1, 1);
+  passes(kCausePatience);
+  REQUIRE(order<StopRound>("a"));
+  SECTION("also when the word of a save comes late") { saved("a"); }
+  SECTION("also when a node is late with another answer") { refuses("b", 1); }
+  CHECK(told("a").empty());
+  CHECK(told("b").empty());
+}
+
 TEST_CASE_METHOD(CheckpointsFixture,
                  "a node that saves late is not waited for once a round stops") {
   runs(2);
