@@ -182,7 +182,10 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
   if (first && now < gathering_ends() &&
       (ready < rules.terms.nodes_max || ready - context_.nodes.objected() < rules.terms.nodes_max))
     return std::nullopt;
-  if (!context_.checkpoints.settle()) return std::nullopt;
+  if (!context_.checkpoints.settle()) {
+    had_enough_ = now;  // the disk is waited for, and no node
+    return std::nullopt;
+  }
   const auto members = [this] {
     std::vector<NodeId> ids;
     for (const Node* const node : choose_members(context_.nodes, context_.rules))
@@ -205,8 +208,10 @@ TimePoint Rounds::gathering_ends() const {
 
 /// Enough nodes may have to wait for leadership.
 TimePoint Rounds::gives_up_at() const {
-  if (last_call_ends_) return *last_call_ends_ + context_.rules.terms.join_timeout;
-  return std::max(gathering_ends(), context_.leadership.unknown_workers_end());
+  const TimePoint enough_end = had_enough_ + context_.rules.terms.join_timeout;
+  if (last_call_ends_)
+    return std::max(*last_call_ends_ + context_.rules.terms.join_timeout, enough_end);
+  return std::max({gathering_ends(), context_.leadership.unknown_workers_end(), enough_end});
 }
 
 bool Rounds::has_waited_in_vain(TimePoint now) const {

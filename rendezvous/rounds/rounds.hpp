@@ -111,6 +111,7 @@ class Rounds {
   State state_ = State::kIdle;
   TimePoint gathering_since_;
   std::optional<TimePoint> last_call_ends_;  // set while MIN nodes are ready for the first round
+  TimePoint had_enough_;                     // the last time, while their checkpoint was written
   int nodes_begun_ = 0;                      // that the last round had at its beginning
   TimePoint stopping_ends_;                  // nodes that have not stopped by then are dropped
   /// How the round was asked to stop.

@@ -252,5 +252,22 @@ TEST_CASE_METHOD(CheckpointsFixture, "a job whose program keeps its own is order
   CHECK(told("a").empty());
 }
 
+TEST_CASE_METHOD(CheckpointsFixture, "a slow disk does not end the wait for nodes that are there") {
+  JobTerms terms = terms_of(2, 2);
+  terms.join_timeout = 20s;
+  job(terms);
+  nodes_ = {"a", "b"};
+  for (const NodeId& node : nodes_) joins(node);
+  holds("a", {{1, 0, 2}});
+  holds("b", {{1, 1, 2}});
+  CHECK(told("a") == Texts{"stage 1"});
+  passes_beating(10min, nodes_);
+  CHECK_FALSE(order<EndJob>("a"));
+  all_stage(1);
+  wrote("a", 1);
+  wrote("a", 1);
+  CHECK(start("b").checkpoint == 1);
+}
+
 }  // namespace
 }  // namespace ddprun
