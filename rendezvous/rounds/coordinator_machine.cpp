@@ -175,6 +175,7 @@ void CoordinatorMachine::come_back(Node& node, PeerId peer, const Join& join) {
     return out_.send_away(peer, {"", leadership_->epoch()}, "its workers are of another round");
   out_.drop(node.peer(), "its agent has connected again");
   members_.nodes().reconnect(node, peer, join, now_);
+  checkpoints_.came_back(node.id(), now_);
   node.seats.come_back(resumes);
   node.away.reset();
   lead(voter_joined(node, resumes));

@@ -53,6 +53,20 @@ void JobCheckpoints::holds(const NodeId& node, const HeldCheckpoints& held) {
 void JobCheckpoints::lost(const NodeId& node, TimePoint now) {
   told_.erase(node);
   news_.erase(node);
+  do_without(node, now);
+}
+
+/// What waits for it begins anew when it has told what it holds.
+void JobCheckpoints::came_back(const NodeId& node, TimePoint now) {
+  if (!on()) return;
+  told_[node].is_known = false;
+  if (keep_ && keep_->at_end && keep_->awaited.contains(node)) kept_end_ = false;
+  if (write_ && write_->number != 0) tried_ = false;
+  do_without(node, now);
+}
+
+/// The node does not answer what it was ordered.
+void JobCheckpoints::do_without(const NodeId& node, TimePoint now) {
   if (keep_ && keep_->awaited.contains(node)) keep_.reset();
   if (!write_ || (!write_->awaited.contains(node) && write_->mover != node)) return;
   write_->number == 0 ? write_.reset() : fail_to_write(now);  // then another node is to look

@@ -46,6 +46,8 @@ class JobCheckpoints {
   void said(const NodeId& node, const CheckpointSaid& word, TimePoint now);
   /// The node is gone, with what it had in memory.
   void lost(const NodeId& node, TimePoint now);
+  /// The node has another connection: what it was ordered, or has answered, may be lost.
+  void came_back(const NodeId& node, TimePoint now);
 
   /// A round of that many nodes runs.
   void begin_round(int nodes);
@@ -95,6 +97,7 @@ class JobCheckpoints {
   void begin_moving(int number, int parts, const NodeId& mover);
   void moved(const CheckpointSaid& word, TimePoint now);
   void fail_to_write(TimePoint now);
+  void do_without(const NodeId& node, TimePoint now);
   bool have_all_ended_well() const;
 
   const Roster& nodes_;

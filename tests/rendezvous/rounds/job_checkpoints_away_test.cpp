@@ -1,0 +1,107 @@
+// JobCheckpoints where nodes lose their connection, or the coordinator its job.
+#include "tests/rendezvous/rounds/checkpoints_fixture.hpp"
+
+namespace ddprun {
+namespace {
+
+TEST_CASE_METHOD(CheckpointsFixture, "orders that were lost with a connection are given again") {
+  const auto comes_back = [this](const NodeId& node, int part) {
+    Join join = join_of(node);
+    join.incarnation = 2;
+    says(node, join);
+    REQUIRE(order<Joined>(node));
+    CHECK(told(node).empty());
+    holds(node, {{1, part, 2}});
+  };
+  runs(2);
+  all_keep(1);
+  stops_after_failure_of("b");
+  SECTION("to stage") {
+    staged("a", 1);
+    hear_all();
+    comes_back("b", 1);
+    CHECK(told("a") == Texts{"stage 1"});
+    CHECK(told("b") == Texts{"stage 1"});
+    all_stage(1);
+    wrote("a", 1);
+  }
+  SECTION("to move") {
+    all_stage(1);
+    hear_all();
+    comes_back("a", 0);
+    CHECK(told("b") == Texts{"stage 1"});
+    all_stage(1);
+    CHECK(told("a") == Texts{"stage 1", "move 1 of 2"});
+    wrote("a", 1);
+  }
+  SECTION("to look") {
+    all_stage(1);
+    wrote("a", 1);
+    comes_back("a", 0);
+    CHECK(told("a") == Texts{"look"});
+  }
+  wrote("a", 1);
+  CHECK(start("b").checkpoint == 1);
+}
+
+/// Nodes whose workers outlive their connection, as each may succeed the coordinator.
+class AwayFixture : public CheckpointsFixture {
+ protected:
+  Join standing_by(const NodeId& node, int running = 0) const {
+    Join join = join_of(node);
+    join.voter.standby_port = 7;
+    join.voter.running = running;
+    join.counters.round = running;
+    return join;
+  }
+  void elected(int nodes) {
+    job({.terms = terms_of(1, nodes), .leadership = LeadershipKind::kElected, .endpoint = "a:1"});
+    for (int node = 0; node < nodes; ++node) {
+      nodes_.push_back(std::string(1, static_cast<char>('a' + node)));
+      says(nodes_.back(), standing_by(nodes_.back()));
+    }
+    for (const NodeId& node : nodes_) holds(node, {});
+    wrote("a", 0);
+    for (const NodeId& node : nodes_) {
+      says(node, Beat{.clock_us = microseconds(now_),
+                      .echo_us = microseconds(now_),
+                      .round = 1,
+                      .epoch = 1});
+      says(node, WorkersStarted{1});
+    }
+    REQUIRE(order<StartRound>("b"));
+    hear_all();
+  }
+  /// The node's connection breaks, and it comes back at once.
+  void reconnects(const NodeId& node, std::vector<CheckpointPart> parts) {
+    is_lost(node);
+    Join join = standing_by(node, 1);
+    join.incarnation = 2;
+    says(node, join);
+    REQUIRE(ordered<Joined>(node).resumed);
+    holds(node, std::move(parts));
+  }
+};
+
+TEST_CASE_METHOD(AwayFixture, "an order to keep that was lost on its way holds up no later one") {
+  elected(2);
+  saved("a");
+  kept("a", 1);
+  reconnects("b", {});
+  saved("b");
+  CHECK(told("b") == Texts{"keep 2"});
+}
+
+TEST_CASE_METHOD(AwayFixture, "the last save is kept although an order to keep it was lost") {
+  elected(2);
+  all_finish();
+  CHECK(told("b") == Texts{"keep 1 at end"});
+  reconnects("b", {});
+  CHECK(told("b") == Texts{"keep 2 at end"});
+  kept("a", 2);
+  kept("b", 2);
+  CHECK(told("a") == Texts{"keep 1 at end", "keep 2 at end", "counts 2", "stage 2"});
+}
+
+}  // namespace
+}  // namespace ddprun
