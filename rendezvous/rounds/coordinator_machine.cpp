@@ -392,6 +392,7 @@ void CoordinatorMachine::step_down(const Leader& leader) {
   });
   nodes.clear();
   rounds_.stand_by();
+  checkpoints_.stand_by();
   job_.verdict.reset();
   ending_ = {};
 }

@@ -72,6 +72,15 @@ void JobCheckpoints::do_without(const NodeId& node, TimePoint now) {
   write_->number == 0 ? write_.reset() : fail_to_write(now);  // then another node is to look
 }
 
+void JobCheckpoints::stand_by() {
+  begin_round(0);
+  end_round();
+  told_.clear();
+  write_.reset();
+  write_at_.reset();
+  counted_ = 0;
+}
+
 void JobCheckpoints::send(const NodeId& node, const CheckpointOrder& order) {
   if (const Node* const there = nodes_.find(node)) out_.send(there->peer(), order);
 }

@@ -48,6 +48,8 @@ class JobCheckpoints {
   void lost(const NodeId& node, TimePoint now);
   /// The node has another connection: what it was ordered, or has answered, may be lost.
   void came_back(const NodeId& node, TimePoint now);
+  /// Somebody else coordinates the job.
+  void stand_by();
 
   /// A round of that many nodes runs.
   void begin_round(int nodes);

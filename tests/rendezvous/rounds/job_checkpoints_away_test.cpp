@@ -44,6 +44,35 @@ TEST_CASE_METHOD(CheckpointsFixture, "orders that were lost with a connection ar
   CHECK(start("b").checkpoint == 1);
 }
 
+TEST_CASE("a coordinator that leads again waits for nothing that it ordered before") {
+  const CoordinatorRules rules{.terms = {.nodes_min = 1, .nodes_max = 2, .checkpoints = true}};
+  Roster nodes;
+  JobState job;
+  Outbox out;
+  JobCheckpoints checkpoints{nodes, rules, job, out};
+  job.counters.round = 1;
+  for (const int rank : {0, 1}) {
+    const NodeId id = rank == 0 ? "a" : "b";
+    nodes.add(rank + 1, Join{.node = id}, rank, TimePoint{}).seats.enter(1, rank, rank);
+    checkpoints.holds(id, {});
+  }
+  checkpoints.begin_round(2);
+  checkpoints.said("a", {.what = CheckpointSaid::What::kSaved}, TimePoint{});
+  REQUIRE(out.take(false).size() == 2);
+  nodes.clear();
+  checkpoints.stand_by();
+  nodes.add(3, Join{.node = "b"}, 2, TimePoint{});
+  CHECK_FALSE(checkpoints.settle());
+  CHECK(out.take(false).empty());
+  checkpoints.holds("b", {.written = 4});
+  CHECK_FALSE(checkpoints.settle());
+  CHECK(out.take(false).size() == 1);
+  checkpoints.said("b", {.what = CheckpointSaid::What::kWritten, .number = 4, .done = true},
+                   TimePoint{});
+  CHECK(checkpoints.settle());
+  CHECK(checkpoints.written() == 4);
+}
+
 /// Nodes whose workers outlive their connection, as each may succeed the coordinator.
 class AwayFixture : public CheckpointsFixture {
  protected:
