@@ -126,7 +126,9 @@ void JobCheckpoints::tick(TimePoint now) {
   const bool is_late = late_at_ && now >= *late_at_;
   // Where workers were stopped, a folder may have half of a save that looks as if it had ended.
   if (runs_ && !keep_ && (!news_.empty() || is_late)) begin_keeping(false, is_late);
-  if (!write_ && counted_ > written_ && (!write_at_ || now >= *write_at_)) begin_writing();
+  if (write_ || counted_ <= written_ || (write_at_ && now < *write_at_)) return;
+  write_at_.reset();
+  begin_writing();
 }
 
 std::optional<TimePoint> JobCheckpoints::next_due() const {

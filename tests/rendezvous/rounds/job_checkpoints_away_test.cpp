@@ -132,5 +132,22 @@ TEST_CASE_METHOD(AwayFixture, "the last save is kept although an order to keep i
   CHECK(told("a") == Texts{"keep 1 at end", "keep 2 at end", "counts 2", "stage 2"});
 }
 
+TEST_CASE_METHOD(AwayFixture, "nothing spins where a part that counted is not known to its node") {
+  elected(2);
+  all_keep(1);
+  staged("a", 1, false);
+  reconnects("b", {});
+  hear_all();
+  for (int seconds = 0; seconds < 40; ++seconds) {
+    passes(1s);
+    for (const NodeId& node : nodes_)
+      says(node, Beat{.clock_us = microseconds(now_),
+                      .echo_us = microseconds(now_),
+                      .round = 1,
+                      .epoch = 1});
+  }
+  CHECK(told("a").empty());
+}
+
 }  // namespace
 }  // namespace ddprun
