@@ -72,7 +72,9 @@ asio::awaitable<Result<void>> SharedKeeper::begin_round(Round round) {
   busy_ = true;
   round_ = round;
   ended_well_ = owes_word_ = false;
-  auto ready = co_await kept_.disk().read(round.checkpoint);
+  Result<void> ready = invalid("no node could see which checkpoint is in '" + spec_.disk +
+                               "': the one that looked says why");
+  if (round.checkpoint != kUnknownCheckpoint) ready = co_await kept_.disk().read(round.checkpoint);
   if (ready && kept_.has_memory()) {
     const Snapshot& there = kept_.disk().there();
     written_ = there.number;
@@ -99,6 +101,7 @@ asio::awaitable<Result<void>> SharedKeeper::begin_round(Round round) {
 
 asio::awaitable<void> SharedKeeper::end_round(bool well) {
   workers_run_ = false;
+  order_.reset();
   ended_well_ = well;
   kept_.hurry(true);
   while (busy_) co_await idle_.async_wait(kSilently);
@@ -159,7 +162,7 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
   const CheckpointOrder order = *std::exchange(order_, std::nullopt);
   CheckpointSaid answer{.what = Said::kKept, .number = order.number};
   const auto [seen, wants] = co_await look();
-  const bool still = order.at_end ? kept_.in_memory() : saves_.is_still(seen);
+  const bool still = order.at_end ? kept_.in_memory() : workers_run_ && saves_.is_still(seen);
   if (still) {
     const Snapshot before = kept_.current();
     answer.changed = !has_same_files(seen.state, before);

@@ -16,6 +16,9 @@ inline constexpr std::size_t kRemovedPathsMax = 64;
 /// The longest path within the program's folder that a message can name.
 inline constexpr std::size_t kCheckpointPathBytesMax = 512;
 
+/// In place of a checkpoint's number: no node could see what is on disk.
+inline constexpr int kUnknownCheckpoint = -1;
+
 struct CheckpointPart {
   int number = 0;  // the checkpoint's
   int part = 0;    // which part of it, from 0

@@ -133,7 +133,7 @@ Result<void> check(const StartRound& start) {
       .number("role_world_size", start.role_world_size, 1, start.world_size)
       .number("first_role_rank", start.first_role_rank, 0, start.role_world_size - 1)
       .number("master_port", start.master_port, 0, kPortMax)
-      .number("the number of a checkpoint", start.checkpoint, 0, kCountMax)
+      .number("the number of a checkpoint", start.checkpoint, kUnknownCheckpoint, kCountMax)
       .result();
 }
 

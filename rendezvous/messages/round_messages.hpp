@@ -82,7 +82,8 @@ struct StartRound {
   /// Local ranks, "0,2-5", in whose seats workers start beside the round; the answer is Prepared.
   std::string vacant = {};
   std::string node_note = {};  // which nodes are left out because they fail; usually ""
-  /// The number of the checkpoint that workers continue from; 0: the newest one on disk.
+  /// The number of the checkpoint that workers continue from; 0: there is none;
+  /// kUnknownCheckpoint.
   int checkpoint = 0;
   bool operator==(const StartRound&) const = default;
 };

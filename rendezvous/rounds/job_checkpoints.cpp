@@ -91,7 +91,7 @@ void JobCheckpoints::begin_round(int nodes) {
   round_nodes_ = nodes;
   runs_ = true;
   keep_.reset();
-  kept_end_ = tried_ = settled_ = false;
+  kept_end_ = tried_ = settled_ = is_unknown_ = false;
   late_at_.reset();
   writers_.clear();
   news_.clear();
@@ -223,7 +223,7 @@ void JobCheckpoints::moved(const CheckpointSaid& word, TimePoint now) {
 }
 
 void JobCheckpoints::fail_to_write(TimePoint now) {
-  if (write_->number == 0) settled_ = true;  // the nodes will see for themselves
+  if (write_->number == 0) settled_ = is_unknown_ = true;
   write_.reset();
   write_at_ = now + kWriteAgainAfter;
 }

@@ -65,8 +65,9 @@ class JobCheckpoints {
   /// done; else some node is to answer first.
   bool settle();
 
-  /// The number of the newest checkpoint on disk; 0: there is none, or it is not known.
-  int written() const { return written_; }
+  /// The number of the checkpoint that the next round continues from, which is the newest on disk;
+  /// 0: there is none; kUnknownCheckpoint: no node could see it.
+  int next() const { return is_unknown_ ? kUnknownCheckpoint : written_; }
 
  private:
   struct Keeping {
@@ -120,6 +121,7 @@ class JobCheckpoints {
   bool runs_ = false;                  // the round, and nobody has been stopped
   bool kept_end_ = false;              // the workers' last save is kept, or cannot be
   bool tried_ = false;                 // to bring the newest to disk since the round has ended
+  bool is_unknown_ = false;            // nobody could see what is on disk
   bool settled_ = false;               // it is known what is on disk
 };
 

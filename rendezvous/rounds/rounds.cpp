@@ -295,7 +295,7 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
                    .world_size = 0,
                    .master_addr = context_.rules.master_addr,
                    .master_port = context_.rules.master_port,
-                   .checkpoint = context_.checkpoints.written()};
+                   .checkpoint = context_.checkpoints.next()};
   for (Node* const node : ranked) {
     ids.push_back(node->id());
     context_.nodes.set_phase(*node, Phase::kRunning);

@@ -70,7 +70,7 @@ TEST_CASE("a coordinator that leads again waits for nothing that it ordered befo
   checkpoints.said("b", {.what = CheckpointSaid::What::kWritten, .number = 4, .done = true},
                    TimePoint{});
   CHECK(checkpoints.settle());
-  CHECK(checkpoints.written() == 4);
+  CHECK(checkpoints.next() == 4);
 }
 
 /// Nodes whose workers outlive their connection, as each may succeed the coordinator.

@@ -54,7 +54,7 @@ struct ModelNode {
 /// The folder on disk.
 struct ModelDisk {
   int number = 0;
-  std::map<int, Content> parts;                    // of the checkpoint that is there
+  std::map<int, Content> parts;                    // by part, of the checkpoint there
   std::map<int, std::pair<KeptPart, int>> staged;  // beside it
 };
 
@@ -171,7 +171,8 @@ class RandomJob : protected RoundFixture {
     says(id, WorkersStopped{stop.round});
   }
   void starts(ModelNode& node, const StartRound& start) {
-    REQUIRE(start.checkpoint == disk_.number);
+    // Workers that cannot know where to continue do not begin: the model lets them.
+    if (start.checkpoint != kUnknownCheckpoint) REQUIRE(start.checkpoint == disk_.number);
     node.runs = true;
     node.ended_well = node.saves = false;
     node.round = start.round;
@@ -215,7 +216,7 @@ class RandomJob : protected RoundFixture {
       answer.changed = node.content != node.counted;
     }
     says(id, answer);
-    // Who refuses without saving says so when its folder is still again.
+    // A node that refuses without saving says so when its folder is still again.
     if (!answer.done && node.runs && !node.saves) says(id, CheckpointSaid{.what = Said::kSaved});
   }
   void count(const NodeId& id, int number) {
@@ -340,7 +341,7 @@ class RandomJob : protected RoundFixture {
   std::map<NodeId, ModelNode> nodes_;
   ModelDisk disk_;
   int coordinators_ = 1;
-  int disk_fails_ = 10;  // of a hundred times
+  int disk_fails_ = 10;  // in a hundred tries
 };
 
 TEST_CASE_METHOD(RandomJob, "whatever happens, what is on disk is one checkpoint of all nodes") {
