@@ -16,6 +16,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/text.hpp"
 
@@ -220,8 +221,10 @@ Result<void> make_folder(const fs::path& to) {
 }
 
 Result<void> place_link(const fs::path& target, const fs::path& to) {
-  const fs::path fresh = to.string() + kFreshEnding;
-  ::unlink(fresh.c_str());
+  // Several nodes may share a folder, and make the same link there at the same time.
+  const std::string unique =
+      fmt::format(".{}-{:x}", ::getpid(), Clock::now().time_since_epoch().count());
+  const fs::path fresh = to.string() + unique + kFreshEnding;
   if (::symlink(target.c_str(), fresh.c_str()) != 0 || ::rename(fresh.c_str(), to.c_str()) != 0)
     return system_error("make", to);
   return {};
