@@ -15,6 +15,12 @@ bool lies_below(std::string_view path, std::string_view folder) {
   return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
 }
 
+bool lies_below_any(const std::string& path, const std::set<std::string>& folders) {
+  for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1))
+    if (folders.contains(path.substr(0, at))) return true;
+  return false;
+}
+
 bool is_in(const std::string& path, const std::vector<std::string>& folders) {
   return std::ranges::any_of(folders, [&](const std::string& folder) {
     return path == folder || lies_below(path, folder);
@@ -41,10 +47,10 @@ Merged merge_parts(const std::vector<Snapshot>& parts) {
       known_own = own;
     }
   }
-  std::string no_folder;  // one node has made a file where another one has a folder
+  std::set<std::string> no_folders;  // one node has made a file where another one has a folder
   for (auto& [path, file] : files) {
-    if (!no_folder.empty() && lies_below(path, no_folder)) continue;
-    if (file.file.facts.kind != FileFacts::Kind::kFolder) no_folder = path;
+    if (lies_below_any(path, no_folders)) continue;
+    if (file.file.facts.kind != FileFacts::Kind::kFolder) no_folders.insert(path);
     merged.snapshot.files.push_back(file.file);
     merged.files.push_back(std::move(file));
   }
