@@ -217,20 +217,38 @@ std::vector<Snapshot> DiskTier::staged_parts() const {
   return parts;
 }
 
-/// A kill in the midst of it leaves no list of new files, and so the former snapshot.
+/// Brings a file of the whole to its place in new/. A kill may have left it there the last time,
+/// and other files of another write.
+Result<void> DiskTier::take_staged(const MergedFile& file, std::size_t at) const {
+  const fs::path staged = own_ / "parts" / std::to_string(file.part) / std::to_string(file.place);
+  const fs::path fresh = fresh_file(own_, at);
+  const FileFacts& facts = file.file.facts;
+  std::error_code failed;
+  if (fs::exists(staged, failed)) {
+    fs::rename(staged, fresh, failed);
+    return failed ? disk_error("write", fresh, failed.message()) : Result<void>{};
+  }
+  const bool has_bytes = facts.kind == FileFacts::Kind::kFile && !facts.on_disk;
+  if (!has_bytes || has_file(folder_, there_, file.file)) {
+    fs::remove(fresh, failed);
+    return {};
+  }
+  Pace pace;
+  pace.hurry(true);
+  const auto digest = digest_of(fresh, pace);
+  if (digest && *digest == file.file.digest) return {};
+  return disk_error("read", staged, "the part of '" + facts.path + "' is gone");
+}
+
+/// A kill in the midst of it leaves no list of new files, and so the former snapshot, and the
+/// parts.
 Result<void> DiskTier::take_parts(const std::vector<Snapshot>& parts) {
   const Merged merged = merge_parts(parts);
   std::error_code failed;
-  fs::remove_all(own_ / "new", failed);
   fs::create_directories(own_ / "new", failed);
   if (failed) return disk_error("make", own_ / "new", failed.message());
-  for (std::size_t at = 0; at < merged.files.size(); ++at) {
-    const MergedFile& file = merged.files[at];
-    const fs::path staged = own_ / "parts" / std::to_string(file.part) / std::to_string(file.place);
-    if (!fs::exists(staged, failed)) continue;  // it is on disk already
-    fs::rename(staged, fresh_file(own_, at), failed);
-    if (failed) return disk_error("write", fresh_file(own_, at), failed.message());
-  }
+  for (std::size_t at = 0; at < merged.files.size(); ++at)
+    if (const auto staged = take_staged(merged.files[at], at); !staged) return staged;
   auto taken = sync_folder(own_ / "new");
   if (taken) taken = write_list(own_ / "new.json", merged.snapshot);
   if (taken) taken = sync_folder(own_);

@@ -17,10 +17,12 @@
 // All functions block, also for ever: the folder may be one of a server that is gone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
 
+#include "agent/checkpoints/checkpoint_parts.hpp"
 #include "agent/checkpoints/folder_files.hpp"
 #include "agent/checkpoints/pace.hpp"
 #include "agent/checkpoints/snapshot.hpp"
@@ -74,6 +76,7 @@ class DiskTier {
                            Pace& pace) const;
   std::filesystem::path part_list(int part) const;
   std::vector<Snapshot> staged_parts() const;
+  Result<void> take_staged(const MergedFile& file, std::size_t at) const;
   Result<void> take_parts(const std::vector<Snapshot>& parts);
   Result<void> take_newer_parts();
   Result<void> move_pending();

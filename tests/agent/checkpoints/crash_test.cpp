@@ -10,14 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// With the times of files, by which DiskTier knows them.
-void copy_tree(const fs::path& from, const fs::path& to) {
-  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-  for (const auto& entry : fs::recursive_directory_iterator{from})
-    if (!entry.is_symlink() && entry.is_regular_file())
-      fs::last_write_time(to / entry.path().lexically_relative(from), entry.last_write_time());
-}
-
 /// One step of DiskTier::write(), in a folder.
 using Step = std::function<void(const fs::path& disk)>;
 

@@ -35,6 +35,15 @@ inline void grow_tree(simulation::Random& random, Tree& tree, const std::string&
   }
 }
 
+/// With the times of files, by which DiskTier knows them.
+inline void copy_tree(const std::filesystem::path& from, const std::filesystem::path& to) {
+  namespace fs = std::filesystem;
+  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  for (const auto& entry : fs::recursive_directory_iterator{from})
+    if (!entry.is_symlink() && entry.is_regular_file())
+      fs::last_write_time(to / entry.path().lexically_relative(from), entry.last_write_time());
+}
+
 class TierFixture {
  protected:
   /// In memory, where it costs nothing that files reach the disk.
