@@ -85,6 +85,7 @@ asio::awaitable<Result<void>> SharedKeeper::begin_round(Round round) {
     whole.base = there.number;
     ready = co_await kept_.put_back(std::move(whole));
     if (ready) co_await kept_.make_room(false);
+    as_counted_ = kept_.current();
   }
   // What is newer was not whole, or could not be written.
   kept_.forget_if([&](const Snapshot& kept) { return kept.number > written_; });
@@ -164,15 +165,15 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
   const auto [seen, wants] = co_await look();
   const bool still = order.at_end ? kept_.in_memory() : workers_run_ && saves_.is_still(seen);
   if (still) {
-    const Snapshot before = kept_.current();
-    answer.changed = !has_same_files(seen.state, before);
+    // What other nodes have not kept counts with the next one.
+    answer.changed = !has_same_files(seen.state, as_counted_);
     Snapshot header;
     header.number = order.number;
     header.part = round_.part;
     header.parts = round_.parts;
     header.base = round_.checkpoint;
     answer.done = co_await kept_.take(seen.state, std::move(header));
-    if (answer.done) answer.removed = tellable(removed_since(before, kept_.current()));
+    if (answer.done) answer.removed = tellable(removed_since(as_counted_, kept_.current()));
   }
   if (wants == SaveWatch::Wants::kKeep)
     saves_.step(SnapshotKept{answer.done}, kept_.current(), Clock::now());
@@ -184,6 +185,7 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
 void SharedKeeper::count(int number, const std::vector<std::string>& removed) {
   kept_.let_count(number, removed);
   const Snapshot* const snapshot = kept_.find(number);
+  if (snapshot != nullptr) as_counted_ = *snapshot;
   if (snapshot != nullptr && new_bytes(*snapshot) > 0)
     tell_(news_of(*snapshot, CheckpointNews::What::kKept));
   forget_old();

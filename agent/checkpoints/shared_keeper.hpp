@@ -62,6 +62,7 @@ class SharedKeeper : public CheckpointKeeper {
   asio::steady_timer alarm_;  // for the next look, or cancelled when that changes or an order comes
   asio::steady_timer idle_;   // cancelled when nothing of a look is in progress any more
   Round round_;
+  Snapshot as_counted_;                   // the folder as the last one that counts has it
   std::optional<CheckpointOrder> order_;  // to keep this node's part
   std::optional<TimePoint> keep_at_;      // not before that
   std::set<int> staging_;                 // the disk needs these

@@ -1,0 +1,191 @@
+// Two SharedKeepers, each with a memory of its own, and the coordinator's JobCheckpoints.
+#include "agent/checkpoints/shared_keeper.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/coroutines.hpp"
+#include "rendezvous/rounds/job_checkpoints.hpp"
+#include "tests/agent/checkpoints/checkpoint_words.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/scratch_folder.hpp"
+
+namespace ddprun {
+namespace {
+
+namespace fs = std::filesystem;
+using Said = CheckpointSaid::What;
+using Tree = std::map<std::string, std::string>;
+
+class SharedKeeperFixture {
+ protected:
+  SharedKeeperFixture() {
+    for (const int node : {0, 1}) {
+      fs::create_directory(scratch_ / ("memory-" + number(node)));
+      nodes_.add(node + 1, Join{.node = number(node)}, node, TimePoint{});
+      const CheckpointSpec spec{(scratch_ / ("out-" + number(node))).string(), disk_, true};
+      keepers_.push_back(std::make_unique<SharedKeeper>(
+          loop_.get_executor(), spec, [](const CheckpointNews&) {},
+          scratch_ / ("memory-" + number(node))));
+      SharedKeeper& keeper = *keepers_.back();
+      keeper.speak_with([this, node](const CheckpointSaid& word) { hear(node, word); });
+      std::optional<Result<void>> begun;
+      run(then(keeper.begin(), [&](Result<void> how) { begun = std::move(how); }));
+      REQUIRE(begun->has_value());
+      checkpoints_.holds(number(node), *keeper.held());
+    }
+    begin_round(0);
+  }
+  ~SharedKeeperFixture() {
+    for (const auto& keeper : keepers_) run(keeper->end(false));
+    loop_.restart();
+    loop_.poll();
+  }
+  static std::string number(int node) { return std::to_string(node); }
+
+  void begin_round(int checkpoint) {
+    ++job_.counters.round;
+    for (const int node : {0, 1}) {
+      nodes_.find(number(node))->seats.enter(job_.counters.round, node, node);
+      std::optional<Result<void>> begun;
+      run(then(keepers_[static_cast<std::size_t>(node)]->begin_round({node, 2, checkpoint}),
+               [&](Result<void> how) { begun = std::move(how); }));
+      REQUIRE(begun->has_value());
+    }
+    checkpoints_.begin_round(2);
+  }
+  void hear(int node, const CheckpointSaid& word) {
+    said_.emplace_back(node, word);
+    checkpoints_.said(number(node), word, Clock::now());
+    deliver();
+  }
+  void deliver() {
+    for (const CoordinatorAction& action : out_.take(false)) {
+      const auto& [peer, message] = std::get<SendTo>(action);
+      const auto order = std::get<CheckpointOrder>(message);
+      asio::post(loop_, [this, order, node = static_cast<std::size_t>(peer - 1)] {
+        keepers_[node]->obey(order);
+      });
+    }
+  }
+  void run(asio::awaitable<void> work) {
+    bool ended = false;
+    start_coroutine(loop_, then_note(std::move(work), ended), report_failure("the test"));
+    run_until([&] { return ended; });
+  }
+  static asio::awaitable<void> then_note(asio::awaitable<void> work, bool& ended) {
+    co_await std::move(work);
+    ended = true;
+  }
+  template <typename Condition>
+  void run_until(Condition condition) {
+    loop_.restart();
+    while (!condition()) loop_.run_one();
+  }
+  void run_until_written(int checkpoint) {
+    run_until([&] { return checkpoints_.next() >= checkpoint || checkpoints_.next_due(); });
+    REQUIRE(checkpoints_.next() == checkpoint);
+    for (const auto& keeper : keepers_)
+      run_until([&] { return keeper->held()->written == checkpoint; });
+  }
+  /// Until a node has refused to keep its part.
+  void run_until_refused() {
+    said_.clear();
+    run_until([&] {
+      return std::ranges::any_of(said_, [](const auto& said) {
+        return said.second.what == Said::kKept && !said.second.done;
+      });
+    });
+  }
+
+  fs::path in_folder(int node, const std::string& path) const {
+    return scratch_ / ("out-" + number(node)) / path;
+  }
+  void save(int node, const std::string& path, const std::string& text) const {
+    std::ofstream{in_folder(node, path)} << text;
+  }
+  Tree seen_by(int node) const { return tree_of(fs::canonical(in_folder(node, ""))); }
+
+  ScratchFolder scratch_;
+  const std::string disk_ = (scratch_ / "disk").string();
+  asio::io_context loop_{1};
+  const CoordinatorRules rules_{.terms = {.nodes_min = 2, .nodes_max = 2, .checkpoints = true}};
+  Roster nodes_;
+  JobState job_;
+  Outbox out_;
+  JobCheckpoints checkpoints_{nodes_, rules_, job_, out_};
+  std::vector<std::unique_ptr<SharedKeeper>> keepers_;
+  std::vector<std::pair<int, CheckpointSaid>> said_;
+};
+
+TEST_CASE_METHOD(SharedKeeperFixture, "what all nodes have saved is on disk, and put back on all") {
+  save(0, "a.pt", "a");
+  save(1, "b.pt", "b");
+  run_until_written(1);
+  const Tree both{{"a.pt", "a"}, {"b.pt", "b"}};
+  CHECK(tree_of(disk_) == both);
+  CHECK(seen_by(0) == Tree{{"a.pt", "a"}});
+  begin_round(1);
+  CHECK(seen_by(0) == both);
+  CHECK(seen_by(1) == both);
+
+  fs::remove(in_folder(0, "b.pt"));
+  run_until_written(2);
+  CHECK(tree_of(disk_) == Tree{{"a.pt", "a"}});
+  CHECK(seen_by(1) == Tree{{"a.pt", "a"}});
+}
+
+/// Both nodes have saved, and node 1 saves again while node 0 is kept.
+class SlowSaveFixture : public SharedKeeperFixture {
+ protected:
+  SlowSaveFixture() {
+    save(0, "a.pt", "a");
+    save(1, "b.pt", "b");
+    run_until_written(1);
+  }
+  /// Its save ends when node 1 has refused to keep its part.
+  void saves_slowly() {
+    std::ofstream slow{in_folder(1, "c.pt")};
+    slow << "c" << std::flush;
+    run_until_refused();
+    CHECK(checkpoints_.next() == 1);
+  }
+};
+
+TEST_CASE_METHOD(SlowSaveFixture, "a save that takes longer on one node counts when it has ended") {
+  save(0, "a.pt", "a2");
+  saves_slowly();
+  run_until_written(3);
+  CHECK(tree_of(disk_) == Tree{{"a.pt", "a2"}, {"b.pt", "b"}, {"c.pt", "c"}});
+}
+
+TEST_CASE_METHOD(SlowSaveFixture, "what was removed while another node saved goes on all nodes") {
+  begin_round(1);
+  save(0, "a.pt", "a2");
+  fs::remove(in_folder(0, "b.pt"));
+  saves_slowly();
+  run_until_written(3);
+  CHECK(tree_of(disk_) == Tree{{"a.pt", "a2"}, {"c.pt", "c"}});
+  CHECK(seen_by(1) == Tree{{"a.pt", "a"}, {"c.pt", "c"}});
+}
+
+TEST_CASE_METHOD(SharedKeeperFixture, "what workers have saved that have all ended well is kept") {
+  save(0, "a.pt", "a");
+  keepers_[0]->workers_end();
+  run(keepers_[0]->end_round(true));
+  keepers_[0]->obey({.what = CheckpointOrder::What::kKeep, .number = 1});
+  run_until([&] { return !said_.empty(); });
+  CHECK(said_.back().second.done);
+}
+
+}  // namespace
+}  // namespace ddprun
