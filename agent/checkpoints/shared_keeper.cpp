@@ -163,7 +163,9 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
   const CheckpointOrder order = *std::exchange(order_, std::nullopt);
   CheckpointSaid answer{.what = Said::kKept, .number = order.number};
   const auto [seen, wants] = co_await look();
-  const bool still = order.at_end ? kept_.in_memory() : workers_run_ && saves_.is_still(seen);
+  // Killed workers may leave half of a save, in which no file is open any more.
+  const bool may_save = workers_run_ || ended_well_;
+  const bool still = order.at_end ? kept_.in_memory() : may_save && saves_.is_still(seen);
   if (still) {
     // What other nodes have not kept counts with the next one.
     answer.changed = !has_same_files(seen.state, as_counted_);

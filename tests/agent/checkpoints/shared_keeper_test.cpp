@@ -178,6 +178,14 @@ TEST_CASE_METHOD(SlowSaveFixture, "what was removed while another node saved goe
   CHECK(seen_by(1) == Tree{{"a.pt", "a"}, {"c.pt", "c"}});
 }
 
+TEST_CASE_METHOD(SharedKeeperFixture, "what workers leave that were killed is not kept") {
+  save(0, "a.pt", "a");
+  run_until([&] { return !said_.empty(); });
+  CHECK(said_.back().second.what == Said::kSaved);
+  keepers_[0]->workers_end();  // before the order to keep it comes
+  run_until_refused();
+}
+
 TEST_CASE_METHOD(SharedKeeperFixture, "what workers have saved that have all ended well is kept") {
   save(0, "a.pt", "a");
   keepers_[0]->workers_end();
