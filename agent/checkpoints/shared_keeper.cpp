@@ -174,6 +174,8 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
     header.part = round_.part;
     header.parts = round_.parts;
     header.base = round_.checkpoint;
+    // A coordinator that knows of no part that did not count gives its number again.
+    kept_.forget_if([&](const Snapshot& kept) { return kept.number >= order.number; });
     answer.done = co_await kept_.take(seen.state, std::move(header));
     if (answer.done) answer.removed = tellable(removed_since(as_counted_, kept_.current()));
   }

@@ -195,5 +195,45 @@ TEST_CASE_METHOD(SharedKeeperFixture, "what workers have saved that have all end
   CHECK(said_.back().second.done);
 }
 
+/// One node obeys a coordinator that the test speaks for.
+class OneKeeperFixture : public SharedKeeperFixture {
+ protected:
+  OneKeeperFixture() {
+    checkpoints_.stand_by();
+    nodes_.clear();
+  }
+  void is_ordered(CheckpointOrder::What what, int number) {
+    keepers_[0]->obey({.what = what, .number = number});
+  }
+  /// The node's answers of that kind, once there are so many.
+  std::vector<CheckpointSaid> answers(Said what, std::size_t count) {
+    std::vector<CheckpointSaid> found;
+    run_until([&] {
+      found.clear();
+      for (const auto& [node, word] : said_)
+        if (word.what == what) found.push_back(word);
+      return found.size() >= count;
+    });
+    return found;
+  }
+};
+
+TEST_CASE_METHOD(OneKeeperFixture,
+                 "a number that another coordinator gives again is the new part") {
+  save(0, "a.pt", "a");
+  answers(Said::kSaved, 1);
+  is_ordered(CheckpointOrder::What::kKeep, 5);
+  REQUIRE(answers(Said::kKept, 1).back().done);
+  save(0, "b.pt", "b");
+  answers(Said::kSaved, 2);
+  is_ordered(CheckpointOrder::What::kKeep, 5);
+  REQUIRE(answers(Said::kKept, 2).back().done);
+  is_ordered(CheckpointOrder::What::kCounts, 5);
+  CHECK(keepers_[0]->held()->parts == std::vector<CheckpointPart>{{5, 0, 2}});
+  is_ordered(CheckpointOrder::What::kStage, 5);
+  CHECK(answers(Said::kStaged, 1).back().done);
+  CHECK(fs::exists(fs::path{disk_} / ".ddprun/parts/0/1"));
+}
+
 }  // namespace
 }  // namespace ddprun
