@@ -198,7 +198,8 @@ void SharedKeeper::count(int number, const std::vector<std::string>& removed) {
 asio::awaitable<void> SharedKeeper::stage(int number) {
   CheckpointSaid answer{.what = Said::kStaged, .number = number};
   if (const Snapshot* const part = kept_.find(number)) {
-    staging_.insert(number);
+    // Else it could be written again while another node moves it.
+    if (!staging_.insert(number).second) co_return;
     fs::path files = kept_.files_of(*part);
     fs::path folder = kept_.folder();
     const auto staged = co_await kept_.disk().stage(*part, std::move(files), std::move(folder));

@@ -235,5 +235,20 @@ TEST_CASE_METHOD(OneKeeperFixture,
   CHECK(fs::exists(fs::path{disk_} / ".ddprun/parts/0/1"));
 }
 
+TEST_CASE_METHOD(OneKeeperFixture, "a part that is being staged is not staged twice") {
+  save(0, "a.pt", "a");
+  answers(Said::kSaved, 1);
+  is_ordered(CheckpointOrder::What::kKeep, 1);
+  REQUIRE(answers(Said::kKept, 1).back().done);
+  is_ordered(CheckpointOrder::What::kCounts, 1);
+  is_ordered(CheckpointOrder::What::kStage, 1);
+  is_ordered(CheckpointOrder::What::kStage, 1);
+  answers(Said::kStaged, 1);
+  said_.clear();
+  is_ordered(CheckpointOrder::What::kMove, 0);
+  answers(Said::kWritten, 1);
+  CHECK(said_.size() == 1);
+}
+
 }  // namespace
 }  // namespace ddprun
