@@ -74,17 +74,17 @@ void Rounds::stop(const Failures::Stop& why, TimePoint now, std::int64_t checkpo
   if (checkpoint_ms == 0 && !order.at_once) context_.in_place.stop(order, why.nobody_is_lost);
   if (order.keep) manner_ = Manner::kInPlace;
   context_.observers.stopping(order, why.noticed_after, now);
-  std::int64_t longest_ms = 0;
+  milliseconds longest{};
   context_.nodes.for_each([&](Node& node) {
     if (!node.is_in_round()) return;
     context_.nodes.set_phase(node, Phase::kStopping);
-    longest_ms =
-        std::max(longest_ms, node.join.terms.shutdown_timeout.count() + node.join.check_ms);
+    longest =
+        std::max(longest, node.join.terms.shutdown_timeout + milliseconds{node.join.check_ms});
     if (order.keep) order.evict = format_number_list(node.seats.local_ranks_in(why.hung));
     context_.out.send(node.peer(), order);
   });
-  if (order.gently) longest_ms *= 2;  // to reach the last step, and then to leave
-  stopping_ends_ = now + milliseconds{checkpoint_ms + longest_ms} +
+  if (order.gently) longest *= 2;  // to reach the last step, and then to leave
+  stopping_ends_ = now + milliseconds{checkpoint_ms} + longest +
                    stopping_reserve(context_.rules.terms.heartbeat_timeout);
 }
 
@@ -273,16 +273,15 @@ void Rounds::discard_parked(TimePoint now) {
   context_.observers.nobody_stays();
   StopRound order = stop_order("the number of workers changes, which they cannot do in place");
   order.discard = true;
-  std::int64_t longest_ms = 0;
+  milliseconds longest{};
   context_.nodes.for_each([&](Node& node) {
     if (node.phase() != Phase::kReady || node.seats.parked().workers.empty()) return;
     context_.nodes.set_phase(node, Phase::kStopping);
     node.seats.discard_parked();
-    longest_ms = std::max(longest_ms, node.join.terms.shutdown_timeout.count());
+    longest = std::max(longest, node.join.terms.shutdown_timeout);
     context_.out.send(node.peer(), order);
   });
-  stopping_ends_ =
-      now + milliseconds{longest_ms} + stopping_reserve(context_.rules.terms.heartbeat_timeout);
+  stopping_ends_ = now + longest + stopping_reserve(context_.rules.terms.heartbeat_timeout);
 }
 
 void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
