@@ -67,11 +67,10 @@ void FolderWatch::add_below(const std::string& path) {
 }
 
 asio::awaitable<void> FolderWatch::read() {
-  constexpr auto kQuietly = asio::as_tuple(asio::use_awaitable);
   std::array<char, kReadBytes> bytes;
   while (events_.is_open()) {
-    const auto [error] =
-        co_await events_.async_wait(asio::posix::descriptor_base::wait_read, kQuietly);
+    const auto [error] = co_await events_.async_wait(asio::posix::descriptor_base::wait_read,
+                                                     asio::as_tuple(asio::use_awaitable));
     if (error || !events_.is_open()) co_return;
     const ssize_t got = ::read(events_.native_handle(), bytes.data(), bytes.size());
     std::string_view events{bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
