@@ -5,6 +5,7 @@
 
 #include "worker_sdk/group/collective_checks.hpp"
 #include "worker_sdk/group/process_group_state.hpp"
+#include "worker_sdk/group/single_tensors.hpp"
 
 namespace ddprun::sdk {
 
@@ -72,7 +73,7 @@ Work ProcessGroup::all_gather_into_tensor_async(const torch::Tensor& output,
   CollectiveChecks{call, state_->devices}.is_whole_of(output, "output", input, "input");
   torch::Tensor to = in_one_row(output);
   torch::Tensor from = in_one_row(input);
-  auto work = call.start([&] { return c10d_group()->_allgather_base(to, from); });
+  auto work = call.start([&] { return gather_in_one(*c10d_group(), to, from); });
   return {std::move(call), std::move(work)};
 }
 
@@ -142,8 +143,8 @@ Work ProcessGroup::all_to_all_async(const Tensors& outputs, const Tensors& input
   torch::Tensor to = torch::empty_like(flat(outputs));
   std::vector<std::int64_t> to_lengths = lengths(outputs);
   std::vector<std::int64_t> from_lengths = lengths(inputs);
-  auto work =
-      call.start([&] { return c10d_group()->alltoall_base(to, from, to_lengths, from_lengths); });
+  auto work = call.start(
+      [&] { return exchange_in_one(*c10d_group(), to, from, to_lengths, from_lengths); });
   return {std::move(call), std::move(work), [to, outputs] { copy_parts(to, outputs); }};
 }
 
@@ -162,7 +163,7 @@ Work ProcessGroup::all_to_all_single_async(const torch::Tensor& output, const to
   std::vector<std::int64_t> to_splits = output_splits;
   std::vector<std::int64_t> from_splits = input_splits;
   auto work =
-      call.start([&] { return c10d_group()->alltoall_base(to, from, to_splits, from_splits); });
+      call.start([&] { return exchange_in_one(*c10d_group(), to, from, to_splits, from_splits); });
   return {std::move(call), std::move(work)};
 }
 

@@ -4,6 +4,7 @@
 
 #include "worker_sdk/group/collective_checks.hpp"
 #include "worker_sdk/group/process_group_state.hpp"
+#include "worker_sdk/group/single_tensors.hpp"
 
 namespace ddprun::sdk {
 
@@ -129,7 +130,7 @@ Work ProcessGroup::reduce_scatter_tensor_async(const torch::Tensor& output,
   torch::Tensor from = in_one_row(reduction.before(input));
   c10d::ReduceScatterOptions options;
   options.reduceOp = reduction.backend_op();
-  auto work = call.start([&] { return c10d_group()->_reduce_scatter_base(to, from, options); });
+  auto work = call.start([&] { return scatter_from_one(*c10d_group(), to, from, options); });
   return {std::move(call), std::move(work), reduction.after(output)};
 }
 
