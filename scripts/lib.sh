@@ -58,6 +58,9 @@ torch_of() {
     cat "$folder/build-version" 2>/dev/null || true; } | head -n 1
 }
 
+# is_at_least OLDEST VERSION: such as 2.8 and 2.11.0.
+is_at_least() { [ "$(printf '%s\n' "$1" "${2:-0}" | sort -V | head -n 1)" = "$1" ]; }
+
 # Headers that those of CUDA include, for an environment whose PyTorch came without them: setup-torch --beside.
 cuda_headers=$cache/cuda-headers
 
@@ -70,6 +73,7 @@ active_python=
 use_active_torch() {
   local oldest=2.4 python folder version venv=${VIRTUAL_ENV:-} conda=${CONDA_PREFIX:-}
   [ "$DDPRUN_TORCH_ENV" = "$own_torch_env" ] || return 0
+  [ "$sdk" != ON ] || oldest=$oldest_torch_of_sdk
   # As ddprun does: what was activated on top comes first in PATH.
   if [ -n "$venv" ] && [ -n "$conda" ] && [[ :${PATH//:/::}: = *":$conda/bin:"*":$venv/bin:"* ]]; then
     venv=$conda conda=$VIRTUAL_ENV
@@ -81,8 +85,7 @@ import importlib.util, sys
 sys.path.pop(0)
 print(importlib.util.find_spec("torch").submodule_search_locations[0])' 2>/dev/null) || continue
     version=$([ -z "$folder" ] || torch_of "$folder")
-    if [ "$folder" != "$(torch_folder "$own_torch_env")" ] &&
-      [ "$(printf '%s\n' "$oldest" "${version:-0}" | sort -V | head -n 1)" = "$oldest" ]; then
+    if [ "$folder" != "$(torch_folder "$own_torch_env")" ] && is_at_least "$oldest" "$version"; then
       active_python=$(command -v "$python")
       say "PyTorch $version of $active_python is used: $folder"
       export DDPRUN_TORCH_ENV=$folder
@@ -99,14 +102,22 @@ case $sdk in
   AUTO | ON | OFF) ;;
   *) die "DDPRUN_SDK is '$sdk', expected AUTO, ON or OFF" ;;
 esac
+oldest_torch_of_sdk=2.11 # as in worker_sdk/CMakeLists.txt
+sdk_needs=
 # decide_sdk ON|FOUND: whether it is built, where the user has not said so.
 decide_sdk() {
-  local folder
+  local folder version=$torch_version
   [ "$sdk" = AUTO ] || return 0
   sdk=OFF
   folder=$(torch_folder "$DDPRUN_TORCH_ENV")
+  [ -z "$folder" ] || version=$(torch_of "$DDPRUN_TORCH_ENV")
+  if ! is_at_least "$oldest_torch_of_sdk" "$version"; then
+    # shellcheck disable=SC2034 # for scripts/build
+    sdk_needs=", which needs PyTorch $oldest_torch_of_sdk or newer"
   # conda-forge's PyTorch has LibTorch elsewhere.
-  if [ -e "$folder/lib/libtorch.so" ] || { [ "$1" = ON ] && [ -z "$folder" ]; }; then sdk=ON; fi
+  elif [ -e "$folder/lib/libtorch.so" ] || { [ "$1" = ON ] && [ -z "$folder" ]; }; then
+    sdk=ON
+  fi
 }
 
 # install_packages SET: those of the system. A build goes on without some of them: see find_build().

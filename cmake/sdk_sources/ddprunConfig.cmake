@@ -1,7 +1,7 @@
 # find_package(ddprun) gives the target ddprun::sdk, which is compiled with your project. PyTorch is
 # looked for, in this order, in the virtual environment or unpacked LibTorch that DDPRUN_TORCH_ENV names
-# (CMake variable, then environment), and in that of the Python that CMake finds. It may be of any version
-# that the SDK compiles with, with CUDA or without: it was tested with 2.11.0.
+# (CMake variable, then environment), and in that of the Python that CMake finds. It is 2.11 or
+# newer, with CUDA or without: the SDK was tested with 2.11.0 and 2.15.0.
 if(TARGET ddprun::sdk)
   return()
 endif()

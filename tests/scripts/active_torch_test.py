@@ -18,7 +18,7 @@ echo "sdk $sdk"
 """
 
 
-def make_torch(packages, version="2.9.1", libtorch=True):
+def make_torch(packages, version="2.11.1", libtorch=True):
     """A folder `torch` in that one."""
     torch = Path(packages) / "torch"
     (torch / "lib").mkdir(parents=True)
@@ -64,7 +64,7 @@ class ActiveTorchTest(unittest.TestCase):
         found = self.answers(VIRTUAL_ENV=environment)
         self.assertEqual((found["torch"], found["python"], found["sdk"]),
                          (str(torch), str(environment / "bin" / "python3"), "ON"))
-        self.assertIn("PyTorch 2.9.1", found["said"])
+        self.assertIn("PyTorch 2.11.1", found["said"])
 
     def test_of_two_active_environments_that_on_top_is_taken(self):
         below, _ = make_environment(self.scratch / "below", version="2.8.0")
@@ -88,6 +88,14 @@ class ActiveTorchTest(unittest.TestCase):
     def test_one_that_is_too_old_is_passed_over(self):
         old, _ = make_environment(self.scratch / "old", version="2.3.1")
         self.assertEqual(self.answers(VIRTUAL_ENV=old)["said"], "")
+
+    def test_one_that_the_SDK_does_not_compile_with_is_taken_for_workers_alone(self):
+        old, torch = make_environment(self.scratch / "old", version="2.10.0")
+        found = self.answers(VIRTUAL_ENV=old)
+        self.assertEqual((found["torch"], found["sdk"]), (str(torch), "OFF"))
+        self.assertEqual(self.answers(DDPRUN_TORCH_ENV=old)["sdk"], "OFF")
+        found = self.answers(VIRTUAL_ENV=old, DDPRUN_SDK="ON")
+        self.assertEqual(Path(found["torch"]).parent, self.scratch / "cache")
 
     def test_a_folder_of_that_name_in_the_current_one_is_none(self):
         make_torch(self.scratch / "work")
