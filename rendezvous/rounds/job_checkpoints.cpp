@@ -56,7 +56,7 @@ void JobCheckpoints::lost(const NodeId& node, TimePoint now) {
   do_without(node, now);
 }
 
-/// What waits for it begins anew when it has told what it holds.
+/// What waits for it begins again when it has told what it holds.
 void JobCheckpoints::came_back(const NodeId& node, TimePoint now) {
   if (!on()) return;
   told_[node].is_known = false;

@@ -205,7 +205,7 @@ class OneKeeperFixture : public SharedKeeperFixture {
   void is_ordered(CheckpointOrder::What what, int number) {
     keepers_[0]->obey({.what = what, .number = number});
   }
-  /// The node's answers of that kind, once there are so many.
+  /// The node's answers of that kind, once there are that many.
   std::vector<CheckpointSaid> answers(Said what, std::size_t count) {
     std::vector<CheckpointSaid> found;
     run_until([&] {
