@@ -279,7 +279,8 @@ void Agent::watch(const StartRound& round) {
 asio::awaitable<void> Agent::put_back_and_start(StartWorkers order) {
   const std::weak_ptr<bool> agent = is_there_;
   const StartRound& round = order.round;
-  const CheckpointKeeper::Round place{round.group_rank, round.group_world_size, round.checkpoint};
+  const CheckpointKeeper::Round place{round.group_rank, round.group_world_size, round.checkpoint,
+                                      round.round};
   const Result<void> ready = co_await services_.checkpoints->begin_round(place);
   if (agent.expired() || end_ || awaits_start_ != round) co_return;
   awaits_start_.reset();

@@ -35,6 +35,7 @@ class CheckpointKeeper {
     int part = 0;
     int parts = 1;
     int checkpoint = 0;
+    int number = 0;  // the round's
   };
 
   virtual ~CheckpointKeeper() = default;

@@ -210,7 +210,8 @@ std::vector<Snapshot> DiskTier::staged_parts() const {
     auto list = read_list(part_list(part));
     const bool fits =
         list && *list && (*list)->part == part && (*list)->parts > part &&
-        (parts.empty() || ((*list)->number == parts[0].number && (*list)->parts == parts[0].parts));
+        (parts.empty() || ((*list)->number == parts[0].number && (*list)->parts == parts[0].parts &&
+                           (*list)->round == parts[0].round));
     if (!fits) return {};
     parts.push_back(std::move(**list));
   }

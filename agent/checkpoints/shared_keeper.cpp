@@ -173,6 +173,7 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
     header.number = order.number;
     header.part = round_.part;
     header.parts = round_.parts;
+    header.round = round_.number;
     header.base = round_.checkpoint;
     // A coordinator that knows of no part that did not count gives its number again.
     kept_.forget_if([&](const Snapshot& kept) { return kept.number >= order.number; });
@@ -253,7 +254,7 @@ int SharedKeeper::counted() const {
 std::optional<HeldCheckpoints> SharedKeeper::held() const {
   HeldCheckpoints held{.written = written_, .ended_well = ended_well_};
   for (const Snapshot& kept : kept_.kept())
-    if (kept.counts) held.parts.push_back({kept.number, kept.part, kept.parts});
+    if (kept.counts) held.parts.push_back({kept.number, kept.part, kept.parts, kept.round});
   if (held.parts.size() > kPartsHeldMax)
     held.parts.erase(held.parts.begin(),
                      held.parts.end() - static_cast<std::ptrdiff_t>(kPartsHeldMax));

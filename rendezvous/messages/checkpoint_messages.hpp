@@ -23,6 +23,8 @@ struct CheckpointPart {
   int number = 0;  // the checkpoint's
   int part = 0;    // which part of it, from 0
   int parts = 1;   // how many it has
+  int round = 0;   // in which it was kept: a coordinator that knows of no part of a checkpoint that
+                   // did not count gives its number again
   bool operator==(const CheckpointPart&) const = default;
 };
 

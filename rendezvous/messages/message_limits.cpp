@@ -151,7 +151,8 @@ Result<void> check(const HeldCheckpoints& held) {
   for (const CheckpointPart& part : held.parts)
     checker.number("the number of a checkpoint", part.number, 1, kCountMax)
         .number("its parts", part.parts, 1, kNodesMax)
-        .number("a part", part.part, 0, part.parts - 1);
+        .number("a part", part.part, 0, part.parts - 1)
+        .number("its round", part.round, 0, kIntMax);
   return checker.result();
 }
 

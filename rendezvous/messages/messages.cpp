@@ -104,7 +104,7 @@ template <> inline constexpr auto kNames<CheckpointOrder::What> = std::to_array<
     {CheckpointOrder::What::kWritten, "written"}});
 template <> inline constexpr auto kFields<CheckpointPart> = table(
     field<&CheckpointPart::number>("number"), field<&CheckpointPart::part>("part"),
-    field<&CheckpointPart::parts>("parts"));
+    field<&CheckpointPart::parts>("parts"), field<&CheckpointPart::round>("round"));
 template <> inline constexpr auto kFields<HeldCheckpoints> = message("held_checkpoints",
     list<&HeldCheckpoints::parts>("parts", kPartsHeldMax),
     field<&HeldCheckpoints::written>("written"),

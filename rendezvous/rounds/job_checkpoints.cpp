@@ -17,7 +17,7 @@ std::map<int, NodeId> holders_of(const CheckpointPart& wanted,
   std::map<int, NodeId> holders;
   for (const auto& [node, what] : held)
     for (const CheckpointPart& part : what.parts)
-      if (part.number == wanted.number && part.parts == wanted.parts)
+      if (part.number == wanted.number && part.parts == wanted.parts && part.round == wanted.round)
         holders.emplace(part.part, node);
   return holders;
 }
@@ -176,7 +176,8 @@ void JobCheckpoints::conclude(TimePoint now) {
     if (order.removed.size() < kRemovedPathsMax) order.removed.push_back(path);
   const auto all = members();
   for (const Node* const node : all) {
-    note_part(told_[node->id()].held, {counted_, node->seats.group_rank(), round_nodes_});
+    note_part(told_[node->id()].held,
+              {counted_, node->seats.group_rank(), round_nodes_, job_.counters.round});
     out_.send(node->peer(), order);
   }
 }

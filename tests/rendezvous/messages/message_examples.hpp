@@ -82,7 +82,7 @@ inline std::vector<AgentMessage> messages_of_agents() {
           Arrivals{2, 3, 60, {{"0", 7, 200, {50}}}},
           Inspected{3, kStackGroup, true},
           Debugging{2, {kDebugged}},
-          HeldCheckpoints{{{7, 1, 2}}, 6, true},
+          HeldCheckpoints{{{7, 1, 2, 3}}, 6, true},
           CheckpointSaid{CheckpointSaid::What::kKept, 7, true, true, {"checkpoint-1"}},
           WorkersEnded{3, 120, {kWorkerEnd}},
           WorkersStarted{2},

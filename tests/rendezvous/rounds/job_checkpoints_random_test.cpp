@@ -211,7 +211,7 @@ class RandomJob : protected RoundFixture {
     if (may && !node.saves && random_.chance(95)) {
       std::erase_if(node.kept,
                     [&](const KeptPart& part) { return part.part.number >= order.number; });
-      node.kept.push_back({{order.number, node.rank, node.nodes}, node.content});
+      node.kept.push_back({{order.number, node.rank, node.nodes, node.round}, node.content});
       answer.done = true;
       answer.changed = node.content != node.counted;
     }

@@ -53,6 +53,10 @@ TEST_CASE_METHOD(CheckpointsFixture,
     holds("a", {{6, 0, 2}}, 5);
     holds("b", {{7, 1, 2}}, 5);
   }
+  SECTION("because it was kept in another round, where the number was given before") {
+    holds("a", {{6, 0, 2, 5}}, 5);
+    holds("b", {{6, 1, 2, 3}}, 5);
+  }
   SECTION("because both have the same one") {
     holds("a", {{6, 1, 2}}, 5);
     holds("b", {{6, 1, 2}}, 5);

@@ -207,7 +207,7 @@ TEST_CASE_METHOD(LostNodeFixture, "a node may be lost when its part is staged") 
   staged("a", 1);
   CHECK(told("a").empty());
   for (const NodeId& node : nodes_) {
-    holds(node, {{1, node == "a" ? 0 : 1, 3}});
+    holds(node, {{1, node == "a" ? 0 : 1, 3, 1}});
     says(node, WorkersStopped{1});
   }
   staged("b", 1);
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(LostNodeFixture, "another node looks what is there when the mov
   all_stage(1);
   CHECK(told("a").back() == "move 1 of 2");
   is_lost("a");
-  holds("b", {{1, 1, 2}});
+  holds("b", {{1, 1, 2, 1}});
   says("b", WorkersStopped{1});
   told("b");
   says("b", Beat{});
