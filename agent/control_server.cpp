@@ -122,6 +122,10 @@ asio::awaitable<void> follow(std::shared_ptr<LogFollower> log, HttpStream& strea
   }
 }
 
+asio::awaitable<void> until_gone(HttpStream& stream) {
+  for (bool stays = true; stays;) stays = co_await stream.pause(1h);
+}
+
 }  // namespace
 
 ControlServer::ControlServer(JobFolder::Acceptor acceptor, JobFacts facts, Agent& agent)
@@ -201,16 +205,15 @@ HttpReply ControlServer::debug(const HttpRequest& request) {
   if (!rank || order.socket.empty()) return sentence(400, "expected /debug?rank=N&socket=PATH");
   const auto begun = agent_.begin_debugging(*rank, order);
   if (!begun) return sentence(503, begun.error().message);
+  // The user may be gone before the answer can be sent.
+  const auto end = [this, server = std::weak_ptr<bool>{is_there_}, rank = *rank](void*) {
+    if (!server.expired()) agent_.end_debugging(rank);
+  };
+  const std::shared_ptr<void> lasts{nullptr, end};
   return {.answer = {.type = "application/json",
                      .body = fmt::format("{{\"pid\":{},\"has_python\":{}}}\n", begun->pid,
                                          begun->has_python)},
-          .more = [this, rank = *rank](HttpStream& stream) { return end_debugging(rank, stream); }};
-}
-
-asio::awaitable<void> ControlServer::end_debugging(int rank, HttpStream& stream) {
-  const std::weak_ptr<bool> server = is_there_;
-  for (bool stays = true; stays;) stays = co_await stream.pause(1h);
-  if (!server.expired()) agent_.end_debugging(rank);
+          .more = [lasts](HttpStream& stream) { return until_gone(stream); }};
 }
 
 HttpReply ControlServer::interrupt(const HttpRequest& request) {

@@ -42,8 +42,6 @@ class ControlServer {
   asio::awaitable<HttpReply> dump(bool as_json, std::string name);
   HttpReply stop();
   HttpReply debug(const HttpRequest& request);
-  /// Waits until the user of the debugger has gone.
-  asio::awaitable<void> end_debugging(int rank, HttpStream& stream);
   HttpReply interrupt(const HttpRequest& request);
 
   JobFolder::Acceptor acceptor_;

@@ -56,6 +56,8 @@ goes_on() {
   until_true 60 "rank $1 to go on" further "$1"
 }
 
+export XDG_RUNTIME_DIR=$scratch/run # no other job is there
+mkdir -m 700 "$XDG_RUNTIME_DIR"
 start --nproc-per-node 3 --rdzv-id steps --debug-on-error=120 "$scratch/steps.py"
 wait_for_message "rank 1 waits at steps.py:[0-9]* for a debugger .breakpoint.., at most 120 s.: ddprun debug 1"
 
@@ -110,6 +112,21 @@ no_longer_shown() { ! "$DDPRUN" status steps | grep -q "debug"; }
 until_true 60 "the status to show nothing of it" no_longer_shown
 debug 0 'p number > 0' quit
 shows "(rank 0) True"
+
+# --- A user who is gone before ddprun can answer: nothing is left of it.
+kill -STOP "$pid"
+python3 - "$(find "$XDG_RUNTIME_DIR" -name control -type s)" <<'PY'
+import socket
+import sys
+
+with socket.socket(socket.AF_UNIX) as user:
+    user.connect(sys.argv[1])
+    user.sendall(b"POST /debug?rank=2&socket=/nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+PY
+kill -CONT "$pid"
+until_true 60 "the status to show nothing of it" no_longer_shown
+debug 2 'p RANK' quit
+shows "(rank 2) '2'"
 
 # --- Words that mean no rank.
 code=0
