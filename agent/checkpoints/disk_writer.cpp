@@ -103,39 +103,45 @@ asio::awaitable<bool> DiskWriter::flush() {
   if (failing_) news_.cancel();  // it is tried once more, and at once
   while (runs_ && !given_up_) {
     if (failing_ && attempts_ > before) co_return false;
-    const std::size_t spent = work_->pace.spent();
-    ended_.expires_after(kDiskPatience);
-    const auto [something_ended] = co_await ended_.async_wait(kWithoutThrow);
-    if (something_ended || work_->pace.spent() != spent) continue;
+    const bool goes_on = co_await wait_for_more(ended_);
+    if (goes_on) continue;
     log::warn("'{}' gives no answer: {}", spec_.disk, kIsItThere);
     co_return false;
   }
   co_return !failing_ && !given_up_;
 }
 
+/// Something that may take long is waited for as long as it goes on. Returns false where nothing
+/// has ended, and the disk has done nothing for kDiskPatience.
+asio::awaitable<bool> DiskWriter::wait_for_more(asio::steady_timer& ended) {
+  const std::size_t spent = work_->pace.spent();
+  ended.expires_after(kDiskPatience);
+  const auto [something_ended] = co_await ended.async_wait(kWithoutThrow);
+  co_return something_ended || work_->pace.spent() != spent;
+}
+
 // --- one step after the other ---
 
-/// Something that may take long is waited for as long as it goes on.
+/// Each that waits has a timer of its own: to set one wakes all that wait for it.
 asio::awaitable<Result<void>> DiskWriter::change(std::function<Result<Snapshot>(Work&)> how) {
   using Answer = std::optional<Result<Snapshot>>;
   const auto answer = std::make_shared<Answer>();
   std::function<Result<Snapshot>()> task = [work = work_, how = std::move(how)] {
     return how(*work);
   };
-  const auto note = [this, answer](std::optional<Result<Snapshot>> there) {
+  const auto ended = std::make_shared<asio::steady_timer>(news_.get_executor());
+  const auto note = [ended, answer](std::optional<Result<Snapshot>> there) {
     *answer = there
                   ? std::move(*there)
                   : Result<Snapshot>{Error{Error::Kind::kUnavailable, "no thread can be started"}};
-    ended_.cancel();
+    ended->cancel();
   };
   start_coroutine(news_.get_executor(),
                   then(late_answer(queue_, TimePoint::max(), std::move(task)), note),
                   report_failure("writing checkpoints"));
   while (!*answer) {
-    const std::size_t spent = work_->pace.spent();
-    ended_.expires_after(kDiskPatience);
-    const auto [something_ended] = co_await ended_.async_wait(kWithoutThrow);
-    if (something_ended || *answer || work_->pace.spent() != spent) continue;
+    const bool goes_on = co_await wait_for_more(*ended);
+    if (goes_on || *answer) continue;
     co_return Error{Error::Kind::kTimeout,
                     "'" + spec_.disk + "' gives no answer: " + std::string{kIsItThere}};
   }

@@ -90,6 +90,7 @@ class DiskWriter {
 
   asio::awaitable<void> write_all();
   asio::awaitable<void> write_one(std::shared_ptr<const Order> order);
+  asio::awaitable<bool> wait_for_more(asio::steady_timer& ended);
   asio::awaitable<Result<void>> change(std::function<Result<Snapshot>(Work&)> how);
   template <typename T>
   asio::awaitable<std::optional<T>> ask(std::function<T()> question);
