@@ -11,20 +11,9 @@ namespace ddprun {
 
 namespace {
 
-bool lies_below(std::string_view path, std::string_view folder) {
-  return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
-}
-
-bool lies_below_any(const std::string& path, const std::set<std::string>& folders) {
-  for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1))
-    if (folders.contains(path.substr(0, at))) return true;
-  return false;
-}
-
-bool is_in(const std::string& path, const std::vector<std::string>& folders) {
-  return std::ranges::any_of(folders, [&](const std::string& folder) {
-    return path == folder || lies_below(path, folder);
-  });
+bool is_below(const std::string& path, const std::set<std::string>& folders) {
+  return std::ranges::any_of(folders_above(path),
+                             [&](const std::string& folder) { return folders.contains(folder); });
 }
 
 }  // namespace
@@ -49,7 +38,7 @@ Merged merge_parts(const std::vector<Snapshot>& parts) {
   }
   std::set<std::string> no_folders;  // one node has made a file where another one has a folder
   for (auto& [path, file] : files) {
-    if (lies_below_any(path, no_folders)) continue;
+    if (is_below(path, no_folders)) continue;
     if (file.file.facts.kind != FileFacts::Kind::kFolder) no_folders.insert(path);
     merged.snapshot.files.push_back(file.file);
     merged.files.push_back(std::move(file));
@@ -58,17 +47,18 @@ Merged merge_parts(const std::vector<Snapshot>& parts) {
 }
 
 std::vector<std::string> removed_since(const Snapshot& before, const Snapshot& now) {
-  std::vector<std::string> removed;
+  std::set<std::string> removed;
   for (const KeptFile& file : before.files) {
     const std::string& path = file.facts.path;
     const bool is_gone = find_file(now, path) == nullptr;
-    if (is_gone && !is_in(path, removed)) removed.push_back(path);
+    if (is_gone && !is_below(path, removed)) removed.insert(path);
   }
-  return removed;
+  return {removed.begin(), removed.end()};
 }
 
-bool is_removed(const KeptFile& file, int number, const std::vector<std::string>& removed) {
-  return file.since < number && is_in(file.facts.path, removed);
+bool is_removed(const KeptFile& file, int number, const std::set<std::string>& removed) {
+  const std::string& path = file.facts.path;
+  return file.since < number && (removed.contains(path) || is_below(path, removed));
 }
 
 Snapshot put_together(const Snapshot& there, const Snapshot& own) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,7 @@ std::vector<std::string> removed_since(const Snapshot& before, const Snapshot& n
 
 /// Whether a file of the snapshot of that number is at or below a path that others have removed,
 /// and was not saved again since the snapshot before.
-bool is_removed(const KeptFile& file, int number, const std::vector<std::string>& removed);
+bool is_removed(const KeptFile& file, int number, const std::set<std::string>& removed);
 
 /// What a node puts back of a checkpoint that is on disk: files that it has in memory itself, as
 /// `own` has them, and all others as they are there.

@@ -67,9 +67,8 @@ bool has_file(const fs::path& folder, const Snapshot& there, const KeptFile& fil
 /// What is there; nullopt: nothing, or a link leads there, and so it is another file.
 std::optional<FileFacts::Kind> kind_within(const fs::path& folder, const std::string& path) {
   std::error_code failed;
-  for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1))
-    if (!fs::is_directory(fs::symlink_status(folder / path.substr(0, at), failed)))
-      return std::nullopt;
+  for (const std::string& above : folders_above(path))
+    if (!fs::is_directory(fs::symlink_status(folder / above, failed))) return std::nullopt;
   const auto facts = facts_of(folder, path);
   return facts ? std::optional{facts->kind} : std::nullopt;
 }

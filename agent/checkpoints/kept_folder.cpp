@@ -1,6 +1,7 @@
 #include "agent/checkpoints/kept_folder.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "agent/checkpoints/checkpoint_parts.hpp"
@@ -223,12 +224,13 @@ asio::awaitable<bool> KeptFolder::take(FolderState state, Snapshot header) {
 }
 
 void KeptFolder::let_count(int number, const std::vector<std::string>& removed) {
+  const std::set<std::string> paths{removed.begin(), removed.end()};
   for (Snapshot& snapshot : kept_) {
     if (snapshot.number != number) continue;
     snapshot.counts = true;
     std::vector<KeptFile> gone;
     std::erase_if(snapshot.files, [&](const KeptFile& file) {
-      const bool goes = is_removed(file, number, removed);
+      const bool goes = is_removed(file, number, paths);
       if (goes) gone.push_back(file);
       return goes;
     });

@@ -9,15 +9,6 @@ namespace {
 
 using Kind = FileFacts::Kind;
 
-/// The folders that it is in, from below.
-std::vector<std::string> folders_above(const std::string& path) {
-  std::vector<std::string> folders;
-  for (std::size_t at = path.rfind('/'); at != std::string::npos && at > 0;
-       at = path.rfind('/', at - 1))
-    folders.push_back(path.substr(0, at));
-  return folders;
-}
-
 /// Logs, and the folders that they are in, up to the top. A checkpoint is worth more than a log: so
 /// none stays where the snapshot has a file in the place of one of these folders.
 std::set<std::string, std::less<>> logs_that_stay(const FolderState& state,

@@ -78,6 +78,14 @@ const KeptFile* find_file(const Snapshot& snapshot, std::string_view path) {
   return at != snapshot.files.end() && at->facts.path == path ? &*at : nullptr;
 }
 
+std::vector<std::string> folders_above(const std::string& path) {
+  std::vector<std::string> folders;
+  for (std::size_t at = path.rfind('/'); at != std::string::npos && at > 0;
+       at = path.rfind('/', at - 1))
+    folders.push_back(path.substr(0, at));
+  return folders;
+}
+
 std::string shape_of(std::string_view path) {
   std::string shape;
   for (const char c : path) {

@@ -59,6 +59,9 @@ struct FileToKeep {
 /// nullptr: there is no such path.
 const KeptFile* find_file(const Snapshot& snapshot, std::string_view path);
 
+/// The folders that a file is in, from below.
+std::vector<std::string> folders_above(const std::string& path);
+
 /// The path with one '#' for each number in it.
 std::string shape_of(std::string_view path);
 
