@@ -21,6 +21,7 @@ asio::awaitable<void> until_done(asio::posix::stream_descriptor& news,
     const auto [cancelled] =
         co_await news.async_wait(asio::posix::descriptor_base::wait_read, kWithoutThrow);
     if (cancelled) co_return;
+    LeftBehindQueue::heard(news.native_handle());
   }
 }
 

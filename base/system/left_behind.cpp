@@ -1,7 +1,7 @@
 #include "base/system/left_behind.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -68,8 +68,12 @@ class LeftBehindQueue::Work : public std::enable_shared_from_this<Work> {
     if (!bell_.is_open() && has_thread_ && files_ == Files::kOwn)
       return Error{Error::Kind::kInvalid, "its thread has taken its files already"};
     if (!bell_.is_open()) bell_ = Descriptor{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    Descriptor copy{::fcntl(bell_.number(), F_DUPFD_CLOEXEC, 0)};
-    if (copy.is_open()) return copy;
+    // Nobody reads the bell, for that would take the news from other waiters. What each waiter has
+    // heard is in a set of its own, which tells of each ring once.
+    Descriptor hears{::epoll_create1(EPOLL_CLOEXEC)};
+    epoll_event ring{};
+    ring.events = EPOLLIN | EPOLLET;
+    if (::epoll_ctl(hears.number(), EPOLL_CTL_ADD, bell_.number(), &ring) == 0) return hears;
     return Error{Error::Kind::kUnavailable, std::strerror(errno)};
   }
 
@@ -146,6 +150,11 @@ Result<void> LeftBehindQueue::add(std::function<void()> task) {
 }
 
 Result<Descriptor> LeftBehindQueue::news() const { return work_->news(); }
+
+void LeftBehindQueue::heard(int news) {
+  epoll_event ring{};
+  ::epoll_wait(news, &ring, 1, 0);
+}
 
 bool LeftBehindQueue::done_within(std::chrono::milliseconds at_most) {
   return work_->done_within(at_most);

@@ -47,9 +47,13 @@ class LeftBehindQueue {
   Result<void> add(std::function<void()> task);
 
   /// Returns a file that becomes readable whenever a task has been done, for an event loop that
-  /// waits; of such a file, each waiter has one of its own. A queue with files of its own has to be
-  /// asked before its first task. Errors: kUnavailable; kInvalid, where it is too late.
+  /// waits: until heard(), which a waiter calls before it looks whether its task is done. Each
+  /// waiter has a file of its own. A queue with files of its own has to be asked before its first
+  /// task. Errors: kUnavailable; kInvalid, where it is too late.
   Result<Descriptor> news() const;
+
+  /// That file is readable no more until the next task has been done.
+  static void heard(int news);
 
   /// Waits until all is done, but no longer than that. Returns whether it is: then what the tasks
   /// have written can be read.

@@ -54,6 +54,35 @@ TEST_CASE("a thread with files of its own wakes up an event loop that waits for 
 }
 
 TEST_CASE(
+    "an event loop has nothing to do while it waits, though others had their answers before") {
+  using Files = LeftBehindQueue::Files;
+  for (const auto files : {Files::kOfProcess, Files::kOwn}) {
+    Asker asker{files};
+    asker.ask(TimePoint::max(), [] { return std::string{"here"}; });
+    asker.loop.run_for(60s);
+    REQUIRE(asker.heard.has_value());
+    REQUIRE(asker.queue.done_within(60s));
+    asker.heard.reset();
+
+    const auto gate = std::make_shared<std::counting_semaphore<>>(0);
+    asker.ask(TimePoint::max(), [gate] {
+      gate->acquire();
+      return std::string{"late"};
+    });
+    asker.loop.restart();
+    constexpr int kStepsMax = 100;  // an event loop that never rests would go on for ever
+    int steps = 0;
+    while (steps < kStepsMax && asker.loop.poll_one() > 0) ++steps;
+    CHECK(steps < kStepsMax);
+
+    gate->release();
+    asker.loop.run_for(60s);
+    REQUIRE(asker.heard.has_value());
+    CHECK(*asker.heard == "late");
+  }
+}
+
+TEST_CASE(
     "without an answer an event loop goes on at the deadline, and may end before there is one") {
   const auto gate = std::make_shared<std::counting_semaphore<>>(0);
   const auto silent = [gate] {
