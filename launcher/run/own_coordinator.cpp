@@ -73,7 +73,7 @@ std::uint16_t OwnCoordinator::stand_by() {
 }
 
 void OwnCoordinator::serve() {
-  if (loop_) thread_.emplace(*loop_, home_);
+  if (loop_) thread_.emplace(*loop_, home_.get_executor());
 }
 
 AskEtcd OwnCoordinator::ask_etcd() {

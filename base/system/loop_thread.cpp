@@ -1,14 +1,15 @@
-#include "launcher/run/loop_thread.hpp"
+#include "base/system/loop_thread.hpp"
 
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <utility>
 
 #include "base/system/signals.hpp"
 
 namespace ddprun {
 
-LoopThread::LoopThread(asio::io_context& loop, asio::io_context& home)
-    : loop_{loop}, home_{home}, goes_on_{loop.get_executor()} {
+LoopThread::LoopThread(asio::io_context& loop, asio::any_io_executor home)
+    : loop_{loop}, home_{std::move(home)}, goes_on_{loop.get_executor()} {
   const NoSignals inherited;
   thread_ = std::thread{[this] { run(); }};
 }

@@ -2,9 +2,10 @@
 //
 // The coordinator of several nodes has one. The agent beside it writes log files and starts
 // processes, and waits as long as a disk that hangs; the other nodes must not miss a heartbeat
-// meanwhile.
+// meanwhile. A node that sends gigabytes to others has one, too.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -20,7 +21,7 @@ class LoopThread {
   /// Starts the thread, which runs `loop` also while nothing is to be done in it. Signals are
   /// handled by the other threads. An exception that leaves the loop ends it, and is thrown on in
   /// `home`, its maker's loop. Both must live longer.
-  LoopThread(asio::io_context& loop, asio::io_context& home);
+  LoopThread(asio::io_context& loop, asio::any_io_executor home);
   ~LoopThread();
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
@@ -33,7 +34,7 @@ class LoopThread {
   void run();
 
   asio::io_context& loop_;
-  asio::io_context& home_;
+  const asio::any_io_executor home_;
   asio::executor_work_guard<asio::io_context::executor_type> goes_on_;
   std::binary_semaphore ended_{0};
   std::thread thread_;
