@@ -192,7 +192,11 @@ void Agent::hear(const CoordinatorMessage& message) {
     if (services_.checkpoints) services_.checkpoints->joined();
   }
   const auto* const order = std::get_if<CheckpointOrder>(&message);
-  if (order != nullptr && services_.checkpoints) services_.checkpoints->obey(*order);
+  if (order != nullptr && services_.checkpoints) {
+    CheckpointOrder here = *order;
+    for (PartSource& source : here.copies) source.endpoint = link_.as_seen_here(source.endpoint);
+    services_.checkpoints->obey(here);
+  }
   tell_user(message);
   record_.hear(message);
   queries_.hear(message);
@@ -279,11 +283,13 @@ void Agent::watch(const StartRound& round) {
 asio::awaitable<void> Agent::put_back_and_start(StartWorkers order) {
   const std::weak_ptr<bool> agent = is_there_;
   const StartRound& round = order.round;
-  const CheckpointKeeper::Round place{round.group_rank, round.group_world_size, round.checkpoint,
-                                      round.round};
+  CheckpointKeeper::Round place{round.group_rank, round.group_world_size, round.checkpoint,
+                                round.round, round.sources};
+  for (PartSource& source : place.sources) source.endpoint = link_.as_seen_here(source.endpoint);
   const Result<void> ready = co_await services_.checkpoints->begin_round(place);
   if (agent.expired() || end_ || awaits_start_ != round) co_return;
   awaits_start_.reset();
+  tell_held();
   start_workers(order, ready);
 }
 

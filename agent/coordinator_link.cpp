@@ -8,6 +8,7 @@
 #include "agent/decisions/self_check.hpp"
 #include "base/coroutines.hpp"
 #include "base/log.hpp"
+#include "base/numbers.hpp"
 #include "base/system/fresh_names.hpp"
 #include "rendezvous/service/client.hpp"
 
@@ -178,6 +179,12 @@ Result<StartRound> CoordinatorLink::open_store(StartRound round) {
   if (round.master_addr.empty()) round.master_addr = place_.host;
   log::info("the store is at {} port {}", round.master_addr, round.master_port);
   return round;
+}
+
+std::string CoordinatorLink::as_seen_here(const std::string& endpoint) const {
+  if (!endpoint.starts_with(':')) return endpoint;
+  const auto port = parse_number<std::uint16_t>(std::string_view{endpoint}.substr(1));
+  return text_of({place_.host, port.value_or(0)});
 }
 
 /// Workers that run on look for the store where it was.

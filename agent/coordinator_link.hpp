@@ -60,6 +60,10 @@ class CoordinatorLink {
   /// and port at which they find it. Errors: kUnavailable.
   Result<StartRound> open_store(StartRound round);
 
+  /// The endpoint of another node, in which no host stands for where this node reaches the
+  /// coordinator.
+  std::string as_seen_here(const std::string& endpoint) const;
+
   /// No worker is let through to the store any more, until open_store() is called again.
   void close_store();
 

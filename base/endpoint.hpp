@@ -20,6 +20,9 @@ struct Endpoint {
 /// Returns HOST:PORT, with brackets around an IPv6 address (RFC 3986).
 std::string text_of(const Endpoint& endpoint);
 
+/// Whether the address leads to its own machine.
+bool is_loopback(std::string_view address);
+
 /// Reads what text_of() returns; nullopt when it is something else, or the port is 0.
 std::optional<Endpoint> read_endpoint(std::string_view text);
 

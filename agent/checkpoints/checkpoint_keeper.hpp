@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "agent/checkpoints/checkpoint_news.hpp"
 #include "agent/checkpoints/checkpoint_spec.hpp"
@@ -22,6 +23,14 @@
 #include "rendezvous/messages/kept_checkpoints.hpp"
 
 namespace ddprun {
+
+class TlsContext;
+
+/// The two ends of a connection between nodes; nullptr: the job has no secret.
+struct PeerTls {
+  std::shared_ptr<const TlsContext> accepts;
+  std::shared_ptr<const TlsContext> connects;
+};
 
 /// Where folders in memory are.
 inline constexpr char kMemoryFileSystem[] = "/dev/shm";
@@ -35,7 +44,9 @@ class CheckpointKeeper {
     int part = 0;
     int parts = 1;
     int checkpoint = 0;
-    int number = 0;  // the round's
+    int number = 0;                        // the round's
+    std::vector<PartSource> sources = {};  // the nodes that have its parts in memory; none:
+                                           // it is on disk
   };
 
   virtual ~CheckpointKeeper() = default;
@@ -82,7 +93,9 @@ class CheckpointKeeper {
   virtual void joined() {}
 };
 
+/// `tls` is for the connections to other nodes.
 std::unique_ptr<CheckpointKeeper> make_keeper(const asio::any_io_executor& executor,
-                                              CheckpointSpec spec, CheckpointListener tell);
+                                              CheckpointSpec spec, CheckpointListener tell,
+                                              PeerTls tls);
 
 }  // namespace ddprun

@@ -61,19 +61,23 @@ bool is_removed(const KeptFile& file, int number, const std::set<std::string>& r
   return file.since < number && (removed.contains(path) || is_below(path, removed));
 }
 
+void take_own(Snapshot& whole, const Snapshot& own) {
+  for (KeptFile& file : whole.files) {
+    const KeptFile* const mine = find_file(own, file.facts.path);
+    if (mine != nullptr && mine->facts.kind == file.facts.kind && mine->digest == file.digest &&
+        !mine->facts.on_disk)
+      file = *mine;
+  }
+}
+
 Snapshot put_together(const Snapshot& there, const Snapshot& own) {
   Snapshot whole = there;
   const auto beyond = files_beyond(there, 0);
   const std::set<std::string> on_disk{beyond.begin(), beyond.end()};
-  for (KeptFile& file : whole.files) {
-    const KeptFile* const mine = find_file(own, file.facts.path);
-    const bool is_mine = mine != nullptr && mine->facts.kind == file.facts.kind &&
-                         mine->digest == file.digest && !mine->facts.on_disk;
-    if (is_mine)
-      file = *mine;
-    else if (file.facts.kind == FileFacts::Kind::kFile)
+  for (KeptFile& file : whole.files)
+    if (file.facts.kind == FileFacts::Kind::kFile)
       file.facts.on_disk = on_disk.contains(file.facts.path);
-  }
+  take_own(whole, own);
   return whole;
 }
 

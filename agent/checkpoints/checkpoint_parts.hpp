@@ -36,6 +36,9 @@ std::vector<std::string> removed_since(const Snapshot& before, const Snapshot& n
 /// and was not saved again since the snapshot before.
 bool is_removed(const KeptFile& file, int number, const std::set<std::string>& removed);
 
+/// Files of `whole` that `own` has in memory with the same bytes are as they are there.
+void take_own(Snapshot& whole, const Snapshot& own);
+
 /// What a node puts back of a checkpoint that is on disk: files that it has in memory itself, as
 /// `own` has them, and all others as they are there.
 Snapshot put_together(const Snapshot& there, const Snapshot& own);

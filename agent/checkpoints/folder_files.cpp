@@ -5,9 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -16,6 +13,7 @@
 #include <optional>
 #include <system_error>
 
+#include "agent/checkpoints/digest.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/text.hpp"
@@ -33,8 +31,6 @@ Error system_error(const std::string& what, const fs::path& path) {
           "cannot " + what + " '" + plain_line(path.string()) + "': " + std::strerror(errno)};
 }
 
-Error ended() { return {Error::Kind::kTimeout, "it was given up"}; }
-
 std::int64_t nanoseconds(const timespec& time) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
@@ -51,29 +47,8 @@ Result<void> write_all(int file, const char* bytes, std::size_t size, const fs::
   return {};
 }
 
-/// XXH3 of what is given to it.
-class Digest {
- public:
-  Digest() : state_{XXH3_createState(), XXH3_freeState} { XXH3_128bits_reset(state_.get()); }
-
-  void add(const char* bytes, std::size_t size) { XXH3_128bits_update(state_.get(), bytes, size); }
-
-  std::string text() const {
-    XXH128_canonical_t bytes;
-    XXH128_canonicalFromHash(&bytes, XXH3_128bits_digest(state_.get()));
-    std::string text;
-    for (const unsigned char byte : bytes.digest)
-      for (const int digit : {byte >> 4, byte & 15}) text += "0123456789abcdef"[digit];
-    return text;
-  }
-
- private:
-  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
-};
-
-/// Reads a file to its end, and writes it to `to` where that is open.
-Result<std::string> read_through(const fs::path& path, int to, const fs::path& to_path,
-                                 Pace& pace) {
+/// Reads a file to its end. Returns its digest.
+Result<std::string> read_through(const fs::path& path, const TakePiece& take, Pace& pace) {
   const Descriptor from{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
   if (!from.is_open()) return system_error("read", path);
   const auto piece = std::make_unique<std::array<char, kPieceBytes>>();
@@ -85,14 +60,15 @@ Result<std::string> read_through(const fs::path& path, int to, const fs::path& t
     if (bytes == 0) return digest.text();
     const auto size = static_cast<std::size_t>(bytes);
     digest.add(piece->data(), size);
-    if (to >= 0)
-      if (const auto written = write_all(to, piece->data(), size, to_path); !written)
-        return written.error();
-    if (!pace.spend(size)) return ended();
+    if (take)
+      if (const auto taken = take({piece->data(), size}); !taken) return taken.error();
+    if (!pace.spend(size)) return given_up();
   }
 }
 
 }  // namespace
+
+Error given_up() { return {Error::Kind::kTimeout, "it was given up"}; }
 
 std::string digest_of_text(std::string_view text) {
   Digest digest;
@@ -166,17 +142,24 @@ std::vector<std::string> open_for_writing(const fs::path& folder, const FolderSt
 }
 
 Result<std::string> digest_of(const fs::path& file, Pace& pace) {
-  return read_through(file, -1, "", pace);
+  return read_through(file, nullptr, pace);
+}
+
+Result<std::string> write_file(const fs::path& to, const GivePieces& give, bool lasting) {
+  const Descriptor file{
+      ::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (!file.is_open()) return system_error("write", to);
+  auto digest = give([&](std::string_view piece) {
+    return write_all(file.number(), piece.data(), piece.size(), to);
+  });
+  if (digest && lasting && ::fsync(file.number()) != 0) digest = system_error("write", to);
+  if (!digest) ::unlink(to.c_str());
+  return digest;
 }
 
 Result<std::string> copy_file(const fs::path& from, const fs::path& to, Pace& pace, bool lasting) {
-  const Descriptor copy{
-      ::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)};
-  if (!copy.is_open()) return system_error("write", to);
-  auto digest = read_through(from, copy.number(), to, pace);
-  if (digest && lasting && ::fsync(copy.number()) != 0) digest = system_error("write", to);
-  if (!digest) ::unlink(to.c_str());
-  return digest;
+  return write_file(
+      to, [&](const TakePiece& take) { return read_through(from, take, pace); }, lasting);
 }
 
 void remove_fresh(const fs::path& folder) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,19 @@ std::vector<std::string> open_for_writing(const std::filesystem::path& folder,
 
 /// The digest of a file, as KeptFile has it. Errors: kUnavailable; kTimeout: the work is to end.
 Result<std::string> digest_of(const std::filesystem::path& file, Pace& pace);
+
+/// Takes some bytes of a file after those before.
+using TakePiece = std::function<Result<void>(std::string_view piece)>;
+/// Gives a whole file piece by piece, and returns its digest. An error of `take` ends it.
+using GivePieces = std::function<Result<std::string>(const TakePiece& take)>;
+
+/// Writes what is given to `to`, which is a new file. Returns the digest. The file is on its disk
+/// if `lasting`. Errors: kUnavailable, and those of `give`; then `to` is not there.
+Result<std::string> write_file(const std::filesystem::path& to, const GivePieces& give,
+                               bool lasting = false);
+
+/// The error of work that a Pace has cancelled.
+Error given_up();
 
 /// Writes a copy of `from` to `to`, which is a new file. Returns the digest of what was read. The
 /// copy is on its disk if `lasting`. Errors: as those of digest_of(); then `to` is not there.

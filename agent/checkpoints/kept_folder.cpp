@@ -29,10 +29,6 @@ CheckpointNews news_of(const Snapshot& snapshot, CheckpointNews::What what) {
           .bytes = new_bytes(snapshot)};
 }
 
-bool is_same(const Snapshot& one, const Snapshot& other) {
-  return one.number == other.number && one.taken_unix_ms == other.taken_unix_ms;
-}
-
 KeptFolder::KeptFolder(const asio::any_io_executor& executor, CheckpointSpec spec,
                        CheckpointListener tell, fs::path memory, std::function<void()> touched,
                        std::function<void()> written)
@@ -80,8 +76,8 @@ asio::awaitable<Result<void>> KeptFolder::open_memory() {
     co_await use_disk_alone(std::move(why));
     co_return Result<void>{};
   }
-  kept_ = std::move(**found);
-  for (const Snapshot& snapshot : kept_) number_ = std::max(number_, snapshot.number);
+  snapshots_ = KeptSnapshots{std::move(**found)};
+  for (const Snapshot& snapshot : snapshots_.own()) number_ = std::max(number_, snapshot.number);
   own_since_ = number_ + 1;
   co_return Result<void>{};
 }
@@ -94,7 +90,7 @@ asio::awaitable<void> KeptFolder::drop() {
     return true;
   };
   co_await ask(std::move(remove));
-  kept_.clear();
+  snapshots_ = {};
   current_ = {};
 }
 
@@ -130,8 +126,7 @@ asio::awaitable<Result<void>> KeptFolder::put_back(Snapshot wanted) {
       news.bytes_from_disk += file.facts.bytes;
   tell_(news);
   current_ = std::move(result.snapshot);
-  for (Snapshot& kept : kept_)
-    if (is_same(kept, current_)) kept = current_;
+  snapshots_.replace(current_);
   if (!in_memory_) co_await use_memory();
   co_return Result<void>{};
 }
@@ -167,7 +162,7 @@ asio::awaitable<void> KeptFolder::make_room(bool workers_run) {
 }
 
 asio::awaitable<void> KeptFolder::leave_on_disk(std::vector<std::string> paths) {
-  auto all = std::make_shared<std::vector<Snapshot>>(kept_);
+  auto all = std::make_shared<std::vector<Snapshot>>(snapshots_.own());
   all->push_back(current_);
   std::function<bool(Memory&)> leave = [all, paths = std::move(paths)](Memory& memory) {
     memory.tier->leave_on_disk(paths, *all);
@@ -175,9 +170,7 @@ asio::awaitable<void> KeptFolder::leave_on_disk(std::vector<std::string> paths) 
   };
   if (!co_await ask(std::move(leave))) co_return;
   current_ = all->back();
-  for (Snapshot& kept : kept_)  // some may have been forgotten meanwhile
-    for (const Snapshot& left : *all)
-      if (is_same(kept, left)) kept = left;
+  for (const Snapshot& left : *all) snapshots_.replace(left);  // some may have gone meanwhile
 }
 
 asio::awaitable<void> KeptFolder::use_disk_alone(std::string why) {
@@ -219,49 +212,42 @@ asio::awaitable<bool> KeptFolder::take(FolderState state, Snapshot header) {
   if (!taken || !*taken || !**taken) co_return false;
   number_ = std::max(number_, header.number);
   current_ = std::move(***taken);
-  kept_.push_back(current_);
+  snapshots_.add(current_);
   co_return true;
 }
 
 void KeptFolder::let_count(int number, const std::vector<std::string>& removed) {
-  const std::set<std::string> paths{removed.begin(), removed.end()};
-  for (Snapshot& snapshot : kept_) {
-    if (snapshot.number != number) continue;
-    snapshot.counts = true;
-    std::vector<KeptFile> gone;
-    std::erase_if(snapshot.files, [&](const KeptFile& file) {
-      const bool goes = is_removed(file, number, paths);
-      if (goes) gone.push_back(file);
-      return goes;
-    });
-    if (is_same(snapshot, current_)) current_ = snapshot;
-    queue_.add([memory = memory_, snapshot, gone] {
-      memory->tier->remove_files(gone);
-      memory->tier->list_again(snapshot);
-    });
-  }
-}
-
-const Snapshot* KeptFolder::find(int number) const {
-  const auto at = std::ranges::find(kept_, number, &Snapshot::number);
-  return at == kept_.end() ? nullptr : &*at;
-}
-
-void KeptFolder::write_unwritten() {
-  if (spec_.shared || is_written() || disk_.needed() == kept_.back().number) return;
-  disk_.write(kept_.back(), files_of(kept_.back()), folder());
-}
-
-void KeptFolder::forget_if(const std::function<bool(const Snapshot&)>& unwanted) {
-  std::erase_if(kept_, [&](const Snapshot& kept) {
-    if (!unwanted(kept) || kept.number == disk_.needed()) return false;
-    queue_.add([memory = memory_, number = kept.number] { memory->tier->forget(number); });
-    return true;
+  auto gone = snapshots_.let_count(number, removed);
+  const Snapshot* const counts = snapshots_.find(number);
+  if (counts == nullptr) return;
+  if (is_same(*counts, current_)) current_ = *counts;
+  queue_.add([memory = memory_, snapshot = *counts, gone = std::move(gone)] {
+    memory->tier->remove_files(gone);
+    memory->tier->list_again(snapshot);
   });
 }
 
+void KeptFolder::write_unwritten() {
+  if (spec_.shared || is_written() || disk_.needed() == snapshots_.own().back().number) return;
+  const Snapshot& newest = snapshots_.own().back();
+  disk_.write(newest, memory_->tier->files_of(newest), folder());
+}
+
+void KeptFolder::forget_if(const std::function<bool(const Snapshot&)>& unwanted) {
+  const auto needless = [&](const Snapshot& kept) {
+    return unwanted(kept) && kept.number != disk_.needed();
+  };
+  forget(snapshots_.take_if(needless));
+}
+
+void KeptFolder::forget(const std::vector<Snapshot>& gone) {
+  for (const Snapshot& snapshot : gone)
+    queue_.add([memory = memory_, snapshot] { memory->tier->forget(snapshot); });
+}
+
 bool KeptFolder::is_written() const {
-  return kept_.empty() || kept_.back().taken_unix_ms <= disk_.there().taken_unix_ms;
+  return snapshots_.own().empty() ||
+         snapshots_.own().back().taken_unix_ms <= disk_.there().taken_unix_ms;
 }
 
 KeptCheckpoints KeptFolder::status() const {

@@ -14,6 +14,7 @@
 #include "agent/checkpoints/checkpoint_keeper.hpp"
 #include "agent/checkpoints/disk_writer.hpp"
 #include "agent/checkpoints/folder_watch.hpp"
+#include "agent/checkpoints/kept_snapshots.hpp"
 #include "agent/checkpoints/memory_budget.hpp"
 #include "agent/checkpoints/memory_tier.hpp"
 #include "agent/checkpoints/pace.hpp"
@@ -28,6 +29,12 @@ inline constexpr std::size_t kSnapshotsKept = 2;
 
 class KeptFolder {
  public:
+  /// The thread has it, and may outlive all else.
+  struct Memory {
+    std::optional<MemoryTier> tier;
+    Pace pace;
+  };
+
   /// `touched` is called when something happens in the program's folder, `written` when a snapshot
   /// is on disk.
   KeptFolder(const asio::any_io_executor& executor, CheckpointSpec spec, CheckpointListener tell,
@@ -68,35 +75,26 @@ class KeptFolder {
 
   /// Forgets snapshots, but those that the disk still needs.
   void forget_if(const std::function<bool(const Snapshot&)>& unwanted);
+  void forget(const std::vector<Snapshot>& gone);
   /// All nodes have their part of that snapshot; others' workers have removed these files.
   void let_count(int number, const std::vector<std::string>& removed);
 
-  /// In memory, the oldest first.
-  const std::vector<Snapshot>& kept() const { return kept_; }
-  /// The snapshot of that number; nullptr: it is not kept.
-  const Snapshot* find(int number) const;
+  /// Threads that work on it hold it, too.
+  const std::shared_ptr<Memory>& memory() const { return memory_; }
+  KeptSnapshots& snapshots() { return snapshots_; }
+  const KeptSnapshots& snapshots() const { return snapshots_; }
   /// The folder as it was last.
   const Snapshot& current() const { return current_; }
   /// The greatest number of a snapshot so far.
   int number() const { return number_; }
-  std::filesystem::path files_of(const Snapshot& snapshot) const {
-    return memory_->tier->files_of(snapshot);
-  }
   MemoryRoom room() const;
   DiskWriter& disk() { return disk_; }
-  const DiskWriter& disk() const { return disk_; }
 
   KeptCheckpoints status() const;
   /// As of Pace.
   void hurry(bool on);
 
  private:
-  /// The thread has it, and may outlive all else.
-  struct Memory {
-    std::optional<MemoryTier> tier;
-    Pace pace;
-  };
-
   asio::awaitable<Result<void>> open_memory();
   asio::awaitable<void> leave_on_disk(std::vector<std::string> paths);
   asio::awaitable<void> use_memory();
@@ -111,7 +109,7 @@ class KeptFolder {
   LeftBehindQueue queue_;  // for what is in memory
   DiskWriter disk_;
   FolderWatch watch_;
-  std::vector<Snapshot> kept_;
+  KeptSnapshots snapshots_;
   Snapshot current_;
   int number_ = 0;
   int own_since_ = 0;  // the first snapshot that this process has taken
@@ -121,8 +119,5 @@ class KeptFolder {
 
 /// What people hear of it.
 CheckpointNews news_of(const Snapshot& snapshot, CheckpointNews::What what);
-
-/// Whether they are of one moment.
-bool is_same(const Snapshot& one, const Snapshot& other);
 
 }  // namespace ddprun

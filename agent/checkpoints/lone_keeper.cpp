@@ -31,9 +31,11 @@ Snapshot with_files_on_disk(Snapshot there, const MemoryRoom& room) {
 }  // namespace
 
 std::unique_ptr<CheckpointKeeper> make_keeper(const asio::any_io_executor& executor,
-                                              CheckpointSpec spec, CheckpointListener tell) {
+                                              CheckpointSpec spec, CheckpointListener tell,
+                                              PeerTls tls) {
   if (spec.shared)
-    return std::make_unique<SharedKeeper>(executor, std::move(spec), std::move(tell));
+    return std::make_unique<SharedKeeper>(executor, std::move(spec), std::move(tell),
+                                          std::move(tls));
   return std::make_unique<LoneKeeper>(executor, std::move(spec), std::move(tell));
 }
 
@@ -62,9 +64,9 @@ asio::awaitable<Result<void>> LoneKeeper::begin() {
   if (kept_.in_memory()) co_await kept_.make_room(false);
   if (kept_.has_memory() && !kept_.in_memory() && !kept_.is_written())
     co_return Error{Error::Kind::kUnavailable,
-                    title_of(kept_.kept().back()) + ", which an earlier job has left in '" +
-                        kept_.folder().string() + "', can neither be put back nor be written to '" +
-                        spec_.disk + "'"};
+                    title_of(kept_.snapshots().own().back()) +
+                        ", which an earlier job has left in '" + kept_.folder().string() +
+                        "', can neither be put back nor be written to '" + spec_.disk + "'"};
   is_put_back_ = true;
   start_coroutine(alarm_.get_executor(), keep_saves(), report_failure("keeping checkpoints"));
   co_return Result<void>{};
@@ -116,7 +118,7 @@ asio::awaitable<void> LoneKeeper::end(bool) {
   if (!flushed || !kept_.is_written())
     co_return log::error(
         "{} is not on disk: it stays in '{}' until ddprun runs here again with --checkpoints {}={}",
-        title_of(kept_.kept().back()), folder.string(), spec_.folder, spec_.disk);
+        title_of(kept_.snapshots().own().back()), folder.string(), spec_.folder, spec_.disk);
   co_await kept_.disk().write_logs(folder);
   co_await kept_.disk().point_folder(spec_.disk);
   co_await kept_.drop();
@@ -130,7 +132,7 @@ std::optional<KeptCheckpoints> LoneKeeper::status() const {
 
 /// Walks down from the newest snapshot to one that is whole; without any, the folder is empty.
 asio::awaitable<void> LoneKeeper::put_back_newest() {
-  std::vector<Snapshot> all = kept_.kept();
+  std::vector<Snapshot> all = kept_.snapshots().own();
   const Snapshot& there = kept_.disk().there();
   if (std::ranges::none_of(all, [&](const Snapshot& kept) { return is_same(kept, there); }))
     all.push_back(kept_.in_memory() && is_same(kept_.current(), there)
@@ -191,7 +193,7 @@ asio::awaitable<bool> LoneKeeper::keep(FolderState state) {
 }
 
 void LoneKeeper::forget_old() {
-  const std::size_t count = kept_.kept().size();
+  const std::size_t count = kept_.snapshots().own().size();
   std::size_t at = 0;
   kept_.forget_if([&](const Snapshot&) { return ++at + kSnapshotsKept <= count; });
 }

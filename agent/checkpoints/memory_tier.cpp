@@ -1,6 +1,7 @@
 #include "agent/checkpoints/memory_tier.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -97,11 +99,15 @@ Result<MemoryTier> MemoryTier::open(const fs::path& root, const CheckpointSpec& 
   return MemoryTier{of_job, spec.disk, std::move(lock)};
 }
 
-fs::path MemoryTier::place_of(int number) const { return root_ / "kept" / std::to_string(number); }
+fs::path MemoryTier::files_of(const Snapshot& snapshot) const {
+  std::string name = std::to_string(snapshot.number);
+  if (snapshot.parts > 0) name += fmt::format("-{}of{}", snapshot.part, snapshot.parts);
+  return root_ / "kept" / name;
+}
 
-fs::path MemoryTier::list_of(int number) const { return place_of(number).string() + ".json"; }
-
-fs::path MemoryTier::files_of(const Snapshot& snapshot) const { return place_of(snapshot.number); }
+fs::path MemoryTier::list_of(const Snapshot& snapshot) const {
+  return files_of(snapshot).string() + ".json";
+}
 
 std::vector<Snapshot> MemoryTier::snapshots() const {
   std::vector<Snapshot> all;
@@ -113,8 +119,8 @@ std::vector<Snapshot> MemoryTier::snapshots() const {
     if (entry.path().extension() != ".json") continue;
     const auto text = read_text(entry.path(), kFileListBytesMax);
     auto snapshot = text ? read_snapshot(*text) : text.error();
-    if (!snapshot || list_of(snapshot->number) != entry.path()) continue;
-    whole.insert({entry.path(), place_of(snapshot->number)});
+    if (!snapshot || list_of(*snapshot) != entry.path()) continue;
+    whole.insert({entry.path(), files_of(*snapshot)});
     all.push_back(std::move(*snapshot));
   }
   for (const fs::path& path : there)
@@ -123,9 +129,9 @@ std::vector<Snapshot> MemoryTier::snapshots() const {
   return all;
 }
 
-Result<KeptFile> MemoryTier::keep(const FileToKeep& file, const Snapshot& previous, int number,
-                                  Pace& pace) const {
-  const fs::path to = place_of(number) / file.facts.path;
+Result<KeptFile> MemoryTier::keep(const FileToKeep& file, const Snapshot& previous,
+                                  const Snapshot& header, Pace& pace) const {
+  const fs::path to = files_of(header) / file.facts.path;
   const fs::path from = folder_ / file.facts.path;
   if (file.how == FileToKeep::How::kAsBefore) {
     const KeptFile before = *find_file(previous, file.facts.path);
@@ -133,7 +139,7 @@ Result<KeptFile> MemoryTier::keep(const FileToKeep& file, const Snapshot& previo
       has_link(files_of(previous) / file.facts.path, to);  // else it is on disk alone
     return before;
   }
-  KeptFile kept{.facts = file.facts, .since = number};
+  KeptFile kept{.facts = file.facts, .since = header.number};
   if (file.facts.kind != FileFacts::Kind::kFile || file.facts.on_disk) return kept;
   if (file.how == FileToKeep::How::kLink && has_link(from, to)) {
     auto digest = digest_of(to, pace);
@@ -157,15 +163,14 @@ Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const
                                                  Snapshot header, Pace& pace) const {
   Snapshot snapshot = std::move(header);
   snapshot.taken_unix_ms = unix_time_ms();
-  const int number = snapshot.number;
-  const fs::path place = place_of(number);
+  const fs::path place = files_of(snapshot);
   remove_tree(place);
   std::error_code failed;
   fs::create_directory(place, failed);
   const std::vector<FileToKeep> plan = plan_snapshot(state, previous);
   std::vector<Result<KeptFile>> kept(plan.size(), KeptFile{});
   in_threads(plan.size(),
-             [&](std::size_t at) { kept[at] = keep(plan[at], previous, number, pace); });
+             [&](std::size_t at) { kept[at] = keep(plan[at], previous, snapshot, pace); });
   Result<void> taken{};
   for (std::size_t at = 0; at < plan.size(); ++at) {
     // All files are compared with the folder below.
@@ -177,7 +182,7 @@ Result<std::optional<Snapshot>> MemoryTier::take(const FolderState& state, const
   const bool same = now && has_same_files(*now, snapshot) &&
                     std::ranges::all_of(open_for_writing(folder_, *now), is_log);
   if (taken && same) {
-    taken = write_whole(list_of(number), to_text(snapshot));
+    taken = write_whole(list_of(snapshot), to_text(snapshot));
     if (taken) return std::optional{std::move(snapshot)};
   }
   remove_tree(place);
@@ -277,7 +282,35 @@ Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted
 }
 
 Result<void> MemoryTier::list_again(const Snapshot& snapshot) const {
-  return write_whole(list_of(snapshot.number), to_text(snapshot));
+  return write_whole(list_of(snapshot), to_text(snapshot));
+}
+
+Result<void> MemoryTier::gather(const Snapshot& snapshot, const std::vector<Snapshot>& kept,
+                                const GetFile& get) const {
+  const fs::path place = files_of(snapshot);
+  remove_tree(place);
+  std::error_code failed;
+  fs::create_directory(place, failed);
+  std::map<std::string, fs::path> by_digest;
+  for (const Snapshot& own : kept)
+    for (const KeptFile& file : own.files)
+      if (!file.digest.empty() && !file.facts.on_disk)
+        by_digest.emplace(file.digest, files_of(own) / file.facts.path);
+  std::vector<Result<void>> got(snapshot.files.size());
+  in_threads(got.size(), [&](std::size_t at) {
+    const KeptFile& file = snapshot.files[at];
+    if (file.facts.kind != FileFacts::Kind::kFile || file.facts.on_disk) return;
+    const fs::path to = place / file.facts.path;
+    const auto same = by_digest.find(file.digest);
+    if (same != by_digest.end() && has_link(same->second, to)) return;
+    make_parents(to);
+    got[at] = get(file, to);
+  });
+  const auto failure = std::ranges::find_if(got, [](const auto& one) { return !one; });
+  Result<void> gathered =
+      failure == got.end() ? write_whole(list_of(snapshot), to_text(snapshot)) : *failure;
+  if (!gathered) forget(snapshot);
+  return gathered;
 }
 
 void MemoryTier::remove_files(const std::vector<KeptFile>& files) const {
@@ -304,13 +337,13 @@ void MemoryTier::leave_on_disk(const std::vector<std::string>& paths,
   // The next job reads the lists: without it, it would bring the files back to memory.
   std::error_code failed;
   for (const Snapshot& snapshot : snapshots)
-    if (const fs::path list = list_of(snapshot.number); fs::exists(list, failed))
+    if (const fs::path list = list_of(snapshot); fs::exists(list, failed))
       write_whole(list, to_text(snapshot));
 }
 
-void MemoryTier::forget(int number) const {
-  remove_tree(list_of(number));
-  remove_tree(place_of(number));
+void MemoryTier::forget(const Snapshot& snapshot) const {
+  remove_tree(list_of(snapshot));
+  remove_tree(files_of(snapshot));
 }
 
 void MemoryTier::remove() const {

@@ -4,7 +4,9 @@
 //         lock                                 held by the job that uses it
 //         out/                                 the program's folder
 //         kept/7/, kept/7.json                 snapshot 7: its files, as links or copies, and their
-//         list
+//                                              list
+//         kept/7-0of2/ ...                     a part of it: this node's, or a copy of another
+//         one's
 //
 // It outlives its job: what a job that was killed had not yet written to disk is there for the next
 // one. All functions block, and one thread calls them.
@@ -12,6 +14,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,12 +69,20 @@ class MemoryTier {
   /// What this node's own have changed meanwhile stays.
   void remove_files(const std::vector<KeptFile>& files) const;
 
+  /// Keeps a snapshot of other nodes: files that have the same bytes as one of those that are
+  /// `kept` are links to it, and `get` writes each of the others to a new file; several threads
+  /// call it. Errors: kUnavailable, and those of `get`: then nothing is kept.
+  using GetFile =
+      std::function<Result<void>(const KeptFile& file, const std::filesystem::path& to)>;
+  Result<void> gather(const Snapshot& snapshot, const std::vector<Snapshot>& kept,
+                      const GetFile& get) const;
+
   /// Puts links to these files on disk in their places, and forgets their bytes: they are on disk
   /// as `snapshots`, all that are kept, have them.
   void leave_on_disk(const std::vector<std::string>& paths, std::vector<Snapshot>& snapshots) const;
 
   /// The snapshot is not needed any more.
-  void forget(int number) const;
+  void forget(const Snapshot& snapshot) const;
 
   /// Nothing of it stays in memory.
   void remove() const;
@@ -82,9 +93,8 @@ class MemoryTier {
  private:
   MemoryTier(std::filesystem::path root, std::filesystem::path disk, Descriptor lock);
 
-  std::filesystem::path place_of(int number) const;
-  std::filesystem::path list_of(int number) const;
-  Result<KeptFile> keep(const FileToKeep& file, const Snapshot& previous, int number,
+  std::filesystem::path list_of(const Snapshot& snapshot) const;
+  Result<KeptFile> keep(const FileToKeep& file, const Snapshot& previous, const Snapshot& header,
                         Pace& pace) const;
   /// What came of a file that is put back.
   struct Placed {

@@ -40,7 +40,7 @@ void warn_of_open_file(SaveWatch& saves, const CheckpointSpec& spec, TimePoint n
 }
 
 SharedKeeper::SharedKeeper(const asio::any_io_executor& executor, CheckpointSpec spec,
-                           CheckpointListener tell, fs::path memory)
+                           CheckpointListener tell, PeerTls tls, fs::path memory)
     : spec_{std::move(spec)},
       tell_{std::move(tell)},
       kept_{executor,
@@ -52,6 +52,7 @@ SharedKeeper::SharedKeeper(const asio::any_io_executor& executor, CheckpointSpec
               alarm_.cancel();
             },
             [] {}},
+      peers_{executor, kept_, std::move(tls)},
       alarm_{executor},
       idle_{executor, TimePoint::max()} {}
 
@@ -63,32 +64,25 @@ asio::awaitable<Result<void>> SharedKeeper::begin() {
   written_ = kept_.disk().there().number;
   kept_.hurry(true);
   kept_.forget_if([](const Snapshot& kept) { return !kept.counts; });
+  if (kept_.has_memory()) peers_.open();
   start_coroutine(alarm_.get_executor(), keep_saves(), report_failure("keeping checkpoints"));
   co_return Result<void>{};
 }
 
 asio::awaitable<Result<void>> SharedKeeper::begin_round(Round round) {
+  peers_.give_up_copies();
   while (busy_) co_await idle_.async_wait(kSilently);
   busy_ = true;
-  round_ = round;
   ended_well_ = owes_word_ = false;
-  Result<void> ready = invalid("no node could see which checkpoint is in '" + spec_.disk +
-                               "': the one that looked says why");
-  if (round.checkpoint != kUnknownCheckpoint) ready = co_await kept_.disk().read(round.checkpoint);
+  const auto ready = co_await put_back(round);
   if (ready && kept_.has_memory()) {
-    const Snapshot& there = kept_.disk().there();
-    written_ = there.number;
-    round_.checkpoint = there.number;
-    const Snapshot* const own = kept_.find(there.number);
-    Snapshot whole = put_together(there, own == nullptr ? Snapshot{} : *own);
-    whole.parts = round.parts;
-    whole.base = there.number;
-    ready = co_await kept_.put_back(std::move(whole));
-    if (ready) co_await kept_.make_room(false);
+    co_await kept_.make_room(false);
     as_counted_ = kept_.current();
   }
   // What is newer was not whole, or could not be written.
-  kept_.forget_if([&](const Snapshot& kept) { return kept.number > written_; });
+  kept_.forget_if([&](const Snapshot& kept) { return kept.number > round_.checkpoint; });
+  kept_.forget(kept_.snapshots().take_copies_if(
+      [&](const Snapshot& copy) { return copy.number > round_.checkpoint; }));
   forget_old();
   busy_ = false;
   idle_.cancel();
@@ -98,6 +92,56 @@ asio::awaitable<Result<void>> SharedKeeper::begin_round(Round round) {
   kept_.hurry(false);
   workers_run_ = true;
   co_return Result<void>{};
+}
+
+asio::awaitable<Result<void>> SharedKeeper::put_back(const Round& round) {
+  round_ = round;
+  if (round.checkpoint == kUnknownCheckpoint)
+    co_return invalid("no node could see which checkpoint is in '" + spec_.disk +
+                      "': the one that looked says why");
+  if (round.sources.empty() || !kept_.has_memory()) {
+    const auto ready = co_await put_back_from_disk(round);
+    co_return ready;
+  }
+  const auto ready = co_await put_back_from_memory(round);
+  co_return ready;
+}
+
+/// A damaged file of this node's own is got from another one.
+asio::awaitable<Result<void>> SharedKeeper::put_back_from_memory(const Round& round) {
+  Result<void> ready = invalid("it was never tried");
+  for (int attempt = 0; attempt < 2 && !ready && ready.error().kind == Error::Kind::kInvalid;
+       ++attempt) {
+    const Snapshot* whole = kept_.snapshots().find(round.checkpoint);
+    if (whole == nullptr || whole->parts != 1) {
+      if (attempt > 0) {
+        kept_.forget_if([](const Snapshot&) { return true; });
+        kept_.forget(
+            kept_.snapshots().take_copies_if([](const Snapshot& own) { return !own.copy; }));
+      }
+      const int node = round.part;
+      ready = co_await peers_.gather(round.sources, node);
+      if (!ready) continue;
+      whole = kept_.snapshots().find(round.checkpoint);
+    }
+    Snapshot wanted = *whole;
+    ready = co_await kept_.put_back(std::move(wanted));
+  }
+  co_return ready;
+}
+
+asio::awaitable<Result<void>> SharedKeeper::put_back_from_disk(const Round& round) {
+  auto ready = co_await kept_.disk().read(round.checkpoint);
+  if (!ready || !kept_.has_memory()) co_return ready;
+  const Snapshot& there = kept_.disk().there();
+  written_ = there.number;
+  round_.checkpoint = there.number;
+  const Snapshot* const own = kept_.snapshots().find(there.number);
+  Snapshot whole = put_together(there, own == nullptr ? Snapshot{} : *own);
+  whole.parts = round.parts;
+  whole.base = there.number;
+  ready = co_await kept_.put_back(std::move(whole));
+  co_return ready;
 }
 
 asio::awaitable<void> SharedKeeper::end_round(bool well) {
@@ -121,7 +165,8 @@ asio::awaitable<void> SharedKeeper::end(bool goes_on) {
     co_return log::error(
         "{} is not on disk: this node's part of it stays in '{}' until ddprun runs here again with "
         "--checkpoints {}={}",
-        title_of(*kept_.find(counted())), folder.string(), spec_.folder, spec_.disk);
+        title_of(*kept_.snapshots().find(kept_.snapshots().counted())), folder.string(),
+        spec_.folder, spec_.disk);
   if (goes_on && ended_well_ && kept_.in_memory()) {
     const auto seen = co_await kept_.look();
     if (!seen || !has_same_files(seen->state, kept_.current()))
@@ -149,9 +194,9 @@ void SharedKeeper::obey(const CheckpointOrder& order) {
       keep_at_ = order.at_end ? std::nullopt : saves_.next_look();
       return static_cast<void>(alarm_.cancel());
     case Order::kCounts:
-      return count(order.number, order.removed);
+      return count(order);
     case Order::kStage:
-      return start(stage(order.number));
+      return start(stage(order));
     case Order::kMove:
       return start(move(order.number, order.parts));
     case Order::kWritten:
@@ -177,8 +222,16 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
     header.base = round_.checkpoint;
     // A coordinator that knows of no part that did not count gives its number again.
     kept_.forget_if([&](const Snapshot& kept) { return kept.number >= order.number; });
+    kept_.forget(kept_.snapshots().take_copies_if(
+        [&](const Snapshot& copy) { return copy.number >= order.number; }));
     answer.done = co_await kept_.take(seen.state, std::move(header));
-    if (answer.done) answer.removed = tellable(removed_since(as_counted_, kept_.current()));
+    if (answer.done) {
+      const CheckpointPart own = part_of(kept_.current());
+      answer.bytes = own.bytes;
+      answer.older_bytes = own.older_bytes;
+      answer.removed = tellable(removed_since(as_counted_, kept_.current()));
+      peers_.offer();
+    }
   }
   if (wants == SaveWatch::Wants::kKeep)
     saves_.step(SnapshotKept{answer.done}, kept_.current(), Clock::now());
@@ -187,28 +240,35 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
   speak_(answer);
 }
 
-void SharedKeeper::count(int number, const std::vector<std::string>& removed) {
-  kept_.let_count(number, removed);
-  const Snapshot* const snapshot = kept_.find(number);
+void SharedKeeper::count(const CheckpointOrder& order) {
+  kept_.let_count(order.number, order.removed);
+  const Snapshot* const snapshot = kept_.snapshots().find(order.number);
   if (snapshot != nullptr) as_counted_ = *snapshot;
   if (snapshot != nullptr && new_bytes(*snapshot) > 0)
     tell_(news_of(*snapshot, CheckpointNews::What::kKept));
   forget_old();
+  if (order.copies.empty() || !kept_.has_memory()) return;
+  CheckpointSaid answer{
+      .what = Said::kCopied, .number = order.number, .part = order.copies.front().part.part};
+  peers_.copy(order, [this, answer](bool is_here) mutable {
+    answer.done = is_here;
+    speak_(answer);
+  });
 }
 
-asio::awaitable<void> SharedKeeper::stage(int number) {
-  CheckpointSaid answer{.what = Said::kStaged, .number = number};
-  if (const Snapshot* const part = kept_.find(number)) {
+asio::awaitable<void> SharedKeeper::stage(CheckpointOrder order) {
+  CheckpointSaid answer{.what = Said::kStaged, .number = order.number, .part = order.part};
+  const Snapshot* const part = kept_.snapshots().find_part(order.number, order.part, order.parts);
+  if (part != nullptr) {
     // Else it could be written again while another node moves it.
-    if (!staging_.insert(number).second) co_return;
-    fs::path files = kept_.files_of(*part);
+    if (!staging_.insert({order.number, order.part}).second) co_return;
+    fs::path files = kept_.memory()->tier->files_of(*part);
     fs::path folder = kept_.folder();
     const auto staged = co_await kept_.disk().stage(*part, std::move(files), std::move(folder));
-    staging_.erase(number);
+    staging_.erase({order.number, order.part});
     answer.done = staged.has_value();
     if (!staged)
-      log::warn("{} is in memory alone: {}", "checkpoint " + std::to_string(number),
-                staged.error().message);
+      log::warn("checkpoint {} is in memory alone: {}", order.number, staged.error().message);
   }
   speak_(answer);
 }
@@ -232,32 +292,33 @@ asio::awaitable<void> SharedKeeper::note_written(int number) {
 /// The last ones that count stay, and with them what may count yet.
 void SharedKeeper::forget_old() {
   std::vector<int> numbers;
-  for (const Snapshot& kept : kept_.kept())
+  for (const Snapshot& kept : kept_.snapshots().own())
     if (kept.counts) numbers.push_back(kept.number);
   std::ranges::sort(numbers, std::ranges::greater{});
-  if (numbers.empty()) return;
-  const int oldest = numbers[std::min(numbers.size(), kSnapshotsKept) - 1];
-  const int newest = numbers.front();
-  kept_.forget_if([&](const Snapshot& kept) {
-    const bool is_in_vain = !kept.counts && kept.number < newest;
-    return (kept.number < oldest || is_in_vain) && !staging_.contains(kept.number);
-  });
+  if (!numbers.empty()) {
+    const int oldest = numbers[std::min(numbers.size(), kSnapshotsKept) - 1];
+    const int newest = numbers.front();
+    kept_.forget_if([&](const Snapshot& kept) {
+      const bool is_in_vain = !kept.counts && kept.number < newest;
+      return (kept.number < oldest || is_in_vain) && !is_staging(kept);
+    });
+  }
+  peers_.offer();
 }
 
-int SharedKeeper::counted() const {
-  int newest = 0;
-  for (const Snapshot& kept : kept_.kept())
-    if (kept.counts) newest = std::max(newest, kept.number);
-  return newest;
+bool SharedKeeper::is_staging(const Snapshot& part) const {
+  return staging_.contains({part.number, part.part});
 }
 
 std::optional<HeldCheckpoints> SharedKeeper::held() const {
-  HeldCheckpoints held{.written = written_, .ended_well = ended_well_};
-  for (const Snapshot& kept : kept_.kept())
-    if (kept.counts) held.parts.push_back({kept.number, kept.part, kept.parts, kept.round});
-  if (held.parts.size() > kPartsHeldMax)
-    held.parts.erase(held.parts.begin(),
-                     held.parts.end() - static_cast<std::ptrdiff_t>(kPartsHeldMax));
+  HeldCheckpoints held{.parts = {}, .written = written_, .ended_well = ended_well_};
+  for (const Snapshot& kept : kept_.snapshots().own())
+    if (kept.counts) held.parts.push_back(part_of(kept));
+  for (const Snapshot& copy : kept_.snapshots().copies()) held.copies.push_back(part_of(copy));
+  for (auto* const parts : {&held.parts, &held.copies})
+    if (parts->size() > kPartsHeldMax)
+      parts->erase(parts->begin(), parts->end() - static_cast<std::ptrdiff_t>(kPartsHeldMax));
+  peers_.describe(held);
   return held;
 }
 

@@ -47,6 +47,7 @@ struct Snapshot {
   int round = 0;        // in which they were kept
   int base = 0;         // the number of the one that the round began with
   bool counts = false;  // all nodes have theirs
+  bool copy = false;    // it is another node's, in case that this one is lost
 };
 
 /// What comes of a file when a snapshot is taken.

@@ -127,7 +127,15 @@ class Run {
       log::write(begins ? log::Level::kWarning : log::Level::kInfo, sentence_of(news));
       event_log_.note(news);
     };
-    checkpoints_ = make_keeper(io_.get_executor(), *spec_.node.checkpoints, tell);
+    PeerTls tls;
+    if (spec_.secret) {
+      const auto accepts = TlsContext::for_coordinator(job_key(*spec_.secret, node_.run.run_id));
+      const auto connects = TlsContext::for_agent(job_key(*spec_.secret, node_.run.run_id));
+      if (!accepts) return accepts.error();
+      if (!connects) return connects.error();
+      tls = {*accepts, *connects};
+    }
+    checkpoints_ = make_keeper(io_.get_executor(), *spec_.node.checkpoints, tell, std::move(tls));
     std::optional<Result<void>> begun;
     const auto note = [&](Result<void> how) { begun = std::move(how); };
     start_coroutine(io_, then(checkpoints_->begin(), note), report_failure("checkpoints"));

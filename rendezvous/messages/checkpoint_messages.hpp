@@ -4,13 +4,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace ddprun {
 
-/// A node has at most this many checkpoints in memory that count.
+/// A node has at most this many checkpoints in memory that count, and copies of as many parts of
+/// another node.
 inline constexpr std::size_t kPartsHeldMax = 2;
+/// A round may name that many places to get parts from; a larger one gets them from the disk.
+inline constexpr std::size_t kPartSourcesMax = 256;
+inline constexpr std::size_t kPartEndpointBytesMax = 64;  // an address and a port
+/// The bytes of all parts of a round together fit an int64.
+inline constexpr std::int64_t kCheckpointBytesMax = std::int64_t{1} << 53;
+/// A node gives its parts to those alone that know this.
+inline constexpr std::size_t kPartTicketBytesMax = 64;
 /// At most this many files and folders are named that a program has removed.
 inline constexpr std::size_t kRemovedPathsMax = 64;
 /// The longest path within the program's folder that a message can name.
@@ -25,16 +34,35 @@ struct CheckpointPart {
   int parts = 1;   // how many it has
   int round = 0;   // in which it was kept: a coordinator that knows of no part of a checkpoint that
                    // did not count gives its number again
+  std::int64_t bytes = 0;        // the files that its node has saved since the round began
+  std::int64_t older_bytes = 0;  // the other files, which all nodes had then
   bool operator==(const CheckpointPart&) const = default;
+};
+
+/// Whether they are parts, or copies of a part, of one checkpoint.
+constexpr bool is_of_one(const CheckpointPart& part, const CheckpointPart& other) {
+  return part.number == other.number && part.parts == other.parts && part.round == other.round;
+}
+
+/// A part, and which node gives it.
+struct PartSource {
+  CheckpointPart part;
+  std::string endpoint;  // HOST:PORT; no HOST: where the coordinator is
+  std::string ticket;    // has to be shown there
+  bool operator==(const PartSource&) const = default;
 };
 
 // --- agent to coordinator ---
 
 /// What a node has in memory. It comes behind Joined, and before WorkersStopped.
 struct HeldCheckpoints {
-  std::vector<CheckpointPart> parts;  // its parts of checkpoints that count, the oldest first
-  int written = 0;                    // the newest number that it knows to be on disk
-  bool ended_well = false;            // its workers of the last round have all ended with code 0
+  std::vector<CheckpointPart> parts;        // its parts of checkpoints that count, the oldest first
+  std::vector<CheckpointPart> copies = {};  // parts of another node
+  int written = 0;                          // the newest number that it knows to be on disk
+  bool ended_well = false;  // its workers of the last round have all ended with code 0
+  std::int64_t room = 0;    // that many bytes of other nodes' files fit into its memory
+  int port = 0;             // it gives what it holds there; 0: it does not
+  std::string ticket = {};  // to those that show this
   bool operator==(const HeldCheckpoints&) const = default;
 };
 
@@ -43,11 +71,15 @@ struct CheckpointSaid {
     kSaved,   // a save has ended on this node
     kKept,    // the answer to kKeep
     kStaged,  // the answer to kStage
+    kCopied,  // it has the copy that kCounts asked for
     kWritten  // the answer to kMove
   };
   What what = What::kSaved;
   int number = 0;                         // the order's; kWritten: the one that is on disk now
+  int part = 0;                           // the order's, where it names one
   bool done = false;                      // kKept: false while the node's workers save
+  std::int64_t bytes = 0;                 // kKept: those of its part
+  std::int64_t older_bytes = 0;           // kKept: the same
   bool changed = false;                   // kKept: they have saved something since the one before
   std::vector<std::string> removed = {};  // kKept: what they have removed since
   bool operator==(const CheckpointSaid&) const = default;
@@ -59,15 +91,17 @@ struct CheckpointOrder {
   enum class What {
     kKeep,    // keep your part of that number
     kCounts,  // all nodes have kept it
-    kStage,   // write your part to the disk, beside what is there
+    kStage,   // write that part to the disk, beside what is there
     kMove,    // all parts are there: put them in the place of what was; 0: see what is there
     kWritten  // it is on disk
   };
   What what = What::kKeep;
   int number = 0;
-  int parts = 1;                          // kMove
+  int part = 0;                           // kStage
+  int parts = 1;                          // kStage, kMove
   bool at_end = false;                    // kKeep: nobody saves any more, whatever names files have
   std::vector<std::string> removed = {};  // kCounts: on any node, so it is to go on all
+  std::vector<PartSource> copies = {};    // kCounts: get these, in case that their node is lost
   bool operator==(const CheckpointOrder&) const = default;
 };
 

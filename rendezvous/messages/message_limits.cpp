@@ -122,19 +122,36 @@ Result<void> check(const Joined& joined) {
       .result();
 }
 
+void check_part(Checker& checker, const CheckpointPart& part) {
+  checker.number("the number of a checkpoint", part.number, 1, kCountMax)
+      .number("its parts", part.parts, 1, kNodesMax)
+      .number("a part", part.part, 0, part.parts - 1)
+      .number("its round", part.round, 0, kIntMax)
+      .number("its bytes", part.bytes, 0, kCheckpointBytesMax)
+      .number("its older bytes", part.older_bytes, 0, kCheckpointBytesMax);
+}
+
+Result<void> check(const std::vector<PartSource>& sources) {
+  Checker checker;
+  for (const PartSource& source : sources) check_part(checker, source.part);
+  return checker.result();
+}
+
 Result<void> check(const StartRound& start) {
-  return Checker{}
-      .number("round", start.round, 1, kIntMax)
-      .number("attempt", start.attempt, 0, kIntMax)
-      .number("group_world_size", start.group_world_size, 1, kNodesMax)
-      .number("group_rank", start.group_rank, 0, start.group_world_size - 1)
-      .number("world_size", start.world_size, 1, kIntMax)
-      .number("first_rank", start.first_rank, 0, start.world_size - 1)
-      .number("role_world_size", start.role_world_size, 1, start.world_size)
-      .number("first_role_rank", start.first_role_rank, 0, start.role_world_size - 1)
-      .number("master_port", start.master_port, 0, kPortMax)
-      .number("the number of a checkpoint", start.checkpoint, kUnknownCheckpoint, kCountMax)
-      .result();
+  const auto numbers =
+      Checker{}
+          .number("round", start.round, 1, kIntMax)
+          .number("attempt", start.attempt, 0, kIntMax)
+          .number("group_world_size", start.group_world_size, 1, kNodesMax)
+          .number("group_rank", start.group_rank, 0, start.group_world_size - 1)
+          .number("world_size", start.world_size, 1, kIntMax)
+          .number("first_rank", start.first_rank, 0, start.world_size - 1)
+          .number("role_world_size", start.role_world_size, 1, start.world_size)
+          .number("first_role_rank", start.first_role_rank, 0, start.role_world_size - 1)
+          .number("master_port", start.master_port, 0, kPortMax)
+          .number("the number of a checkpoint", start.checkpoint, kUnknownCheckpoint, kCountMax)
+          .result();
+  return numbers ? check(start.sources) : numbers;
 }
 
 Result<void> check(const StopRound& stop) {
@@ -147,20 +164,30 @@ Result<void> check(const StopRound& stop) {
 
 Result<void> check(const HeldCheckpoints& held) {
   Checker checker;
-  checker.number("the number of a checkpoint", held.written, 0, kCountMax);
-  for (const CheckpointPart& part : held.parts)
-    checker.number("the number of a checkpoint", part.number, 1, kCountMax)
-        .number("its parts", part.parts, 1, kNodesMax)
-        .number("a part", part.part, 0, part.parts - 1)
-        .number("its round", part.round, 0, kIntMax);
+  checker.number("the number of a checkpoint", held.written, 0, kCountMax)
+      .number("room", held.room, 0, kCheckpointBytesMax)
+      .number("port", held.port, 0, kPortMax);
+  for (const CheckpointPart& part : held.parts) check_part(checker, part);
+  for (const CheckpointPart& part : held.copies) check_part(checker, part);
   return checker.result();
 }
 
-Result<void> check(const CheckpointOrder& order) {
+Result<void> check(const CheckpointSaid& said) {
   return Checker{}
-      .number("the number of a checkpoint", order.number, 0, kCountMax)
-      .number("its parts", order.parts, 1, kNodesMax)
+      .number("the number of a checkpoint", said.number, 0, kCountMax)
+      .number("a part", said.part, 0, kNodesMax - 1)
+      .number("bytes", said.bytes, 0, kCheckpointBytesMax)
+      .number("older bytes", said.older_bytes, 0, kCheckpointBytesMax)
       .result();
+}
+
+Result<void> check(const CheckpointOrder& order) {
+  const auto numbers = Checker{}
+                           .number("the number of a checkpoint", order.number, 0, kCountMax)
+                           .number("its parts", order.parts, 1, kNodesMax)
+                           .number("a part", order.part, 0, order.parts - 1)
+                           .result();
+  return numbers ? check(order.copies) : numbers;
 }
 
 Result<void> check(const Inspect& inspect) {
@@ -217,10 +244,7 @@ Result<void> check(const AgentMessage& message) {
       [](const Identify& m) { return check_leader(m.epoch, m.coordinator); },
       [](const FinalStatus& m) { return check(m.end); },
       [](const HeldCheckpoints& m) { return check(m); },
-      [](const CheckpointSaid& m) {
-        return Checker{}.number("the number of a checkpoint", m.number, 0, kCountMax).result();
-      },
-      [](const auto&) { return Result<void>{}; });
+      [](const CheckpointSaid& m) { return check(m); }, [](const auto&) { return Result<void>{}; });
 }
 
 Result<void> check(const CoordinatorMessage& message) {

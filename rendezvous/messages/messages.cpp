@@ -97,26 +97,37 @@ template <> inline constexpr auto kFields<Preempt> = message("preempt",
     text<&Preempt::reason>("reason", kReason), field<&Preempt::checkpoint_ms>("checkpoint_ms"));
 template <> inline constexpr auto kNames<CheckpointSaid::What> = std::to_array<Named>({
     {CheckpointSaid::What::kSaved, "saved"}, {CheckpointSaid::What::kKept, "kept"},
-    {CheckpointSaid::What::kStaged, "staged"}, {CheckpointSaid::What::kWritten, "written"}});
+    {CheckpointSaid::What::kStaged, "staged"}, {CheckpointSaid::What::kCopied, "copied"},
+    {CheckpointSaid::What::kWritten, "written"}});
 template <> inline constexpr auto kNames<CheckpointOrder::What> = std::to_array<Named>({
     {CheckpointOrder::What::kKeep, "keep"}, {CheckpointOrder::What::kCounts, "counts"},
     {CheckpointOrder::What::kStage, "stage"}, {CheckpointOrder::What::kMove, "move"},
     {CheckpointOrder::What::kWritten, "written"}});
 template <> inline constexpr auto kFields<CheckpointPart> = table(
     field<&CheckpointPart::number>("number"), field<&CheckpointPart::part>("part"),
-    field<&CheckpointPart::parts>("parts"), field<&CheckpointPart::round>("round"));
+    field<&CheckpointPart::parts>("parts"), field<&CheckpointPart::round>("round"),
+    field<&CheckpointPart::bytes>("bytes"), field<&CheckpointPart::older_bytes>("older_bytes"));
+template <> inline constexpr auto kFields<PartSource> = table(
+    field<&PartSource::part>("part"), text<&PartSource::endpoint>("endpoint", name_of(kPartEndpointBytesMax)),
+    text<&PartSource::ticket>("ticket", name_of(kPartTicketBytesMax)));
 template <> inline constexpr auto kFields<HeldCheckpoints> = message("held_checkpoints",
     list<&HeldCheckpoints::parts>("parts", kPartsHeldMax),
-    field<&HeldCheckpoints::written>("written"),
-    field<&HeldCheckpoints::ended_well>("ended_well"));
+    list<&HeldCheckpoints::copies>("copies", kPartsHeldMax),
+    field<&HeldCheckpoints::written>("written"), field<&HeldCheckpoints::ended_well>("ended_well"),
+    field<&HeldCheckpoints::room>("room"), field<&HeldCheckpoints::port>("port"),
+    text<&HeldCheckpoints::ticket>("ticket", name_of(kPartTicketBytesMax)));
 template <> inline constexpr auto kFields<CheckpointSaid> = message("checkpoint_said",
     field<&CheckpointSaid::what>("what"), field<&CheckpointSaid::number>("number"),
+    field<&CheckpointSaid::part>("part"),
     field<&CheckpointSaid::done>("done"), field<&CheckpointSaid::changed>("changed"),
+    field<&CheckpointSaid::bytes>("bytes"), field<&CheckpointSaid::older_bytes>("older_bytes"),
     texts<&CheckpointSaid::removed>("removed", kRemovedPath, kRemovedPathsMax));
 template <> inline constexpr auto kFields<CheckpointOrder> = message("checkpoint_order",
     field<&CheckpointOrder::what>("what"), field<&CheckpointOrder::number>("number"),
+    field<&CheckpointOrder::part>("part"),
     field<&CheckpointOrder::parts>("parts"), field<&CheckpointOrder::at_end>("at_end"),
-    texts<&CheckpointOrder::removed>("removed", kRemovedPath, kRemovedPathsMax));
+    texts<&CheckpointOrder::removed>("removed", kRemovedPath, kRemovedPathsMax),
+    list<&CheckpointOrder::copies>("copies", kPartsHeldMax));
 template <> inline constexpr auto kFields<Leave> = message("leave",
     text<&Leave::reason>("reason", kReason));
 template <> inline constexpr auto kFields<GroupProgress> = table(
@@ -223,7 +234,8 @@ template <> inline constexpr auto kFields<StartRound> = message("start_round",
     text<&StartRound::awaited>("awaited", TextLimit{kRankListBytesMax}),
     text<&StartRound::vacant>("vacant", TextLimit{kRankListBytesMax}),
     text<&StartRound::node_note>("node_note", kReason),
-    may_miss(field<&StartRound::checkpoint>("checkpoint")));
+    may_miss(field<&StartRound::checkpoint>("checkpoint")),
+    may_miss(list<&StartRound::sources>("sources", kPartSourcesMax)));
 template <> inline constexpr auto kFields<Prepare> = message("prepare",
     field<&Prepare::waits>("waits"), field<&Prepare::place>("place"));
 template <> inline constexpr auto kFields<Reconfigure> = message("reconfigure",

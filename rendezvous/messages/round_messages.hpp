@@ -8,6 +8,7 @@
 
 #include "base/failure.hpp"
 #include "base/numbers.hpp"
+#include "rendezvous/messages/checkpoint_messages.hpp"
 #include "rendezvous/messages/in_place_messages.hpp"
 #include "rendezvous/messages/verdict.hpp"
 #include "rendezvous/messages/voter_state.hpp"
@@ -85,6 +86,8 @@ struct StartRound {
   /// The number of the checkpoint that workers continue from; 0: there is none;
   /// kUnknownCheckpoint.
   int checkpoint = 0;
+  /// Where its parts are in memory; none: it is on disk.
+  std::vector<PartSource> sources = {};
   bool operator==(const StartRound&) const = default;
 };
 /// The round has its MAX nodes without this one, which waits for a place.

@@ -11,20 +11,12 @@ using Order = CheckpointOrder::What;
 
 namespace {
 
-/// The nodes that have that checkpoint, by the part that each has.
-std::map<int, NodeId> holders_of(const CheckpointPart& wanted,
-                                 const std::map<NodeId, HeldCheckpoints>& held) {
-  std::map<int, NodeId> holders;
-  for (const auto& [node, what] : held)
-    for (const CheckpointPart& part : what.parts)
-      if (part.number == wanted.number && part.parts == wanted.parts && part.round == wanted.round)
-        holders.emplace(part.part, node);
-  return holders;
-}
+/// A node that has not got its place yet may be given a part by any of these.
+constexpr std::size_t kSourcesOfPartMax = 8;
 
-void note_part(HeldCheckpoints& held, const CheckpointPart& part) {
-  held.parts.push_back(part);
-  if (held.parts.size() > kPartsHeldMax) held.parts.erase(held.parts.begin());
+/// Whether it is known what all of them hold.
+bool have_told(const std::vector<const Node*>& nodes, const HeldParts& held) {
+  return std::ranges::all_of(nodes, [&](const Node* node) { return held.knows(node->id()); });
 }
 
 }  // namespace
@@ -44,14 +36,14 @@ std::vector<const Node*> JobCheckpoints::members() const {
 
 void JobCheckpoints::holds(const NodeId& node, const HeldCheckpoints& held) {
   if (!on()) return;
-  told_[node] = {held, true};
+  held_.tells(node, held);
   for (const CheckpointPart& part : held.parts) number_ = std::max(number_, part.number);
   number_ = std::max(number_, held.written);
   written_ = std::max(written_, held.written);
 }
 
 void JobCheckpoints::lost(const NodeId& node, TimePoint now) {
-  told_.erase(node);
+  held_.lost(node);
   news_.erase(node);
   do_without(node, now);
 }
@@ -59,26 +51,32 @@ void JobCheckpoints::lost(const NodeId& node, TimePoint now) {
 /// What waits for it begins again when it has told what it holds.
 void JobCheckpoints::came_back(const NodeId& node, TimePoint now) {
   if (!on()) return;
-  told_[node].is_known = false;
-  if (keep_ && keep_->at_end && keep_->awaited.contains(node)) kept_end_ = false;
-  if (write_ && write_->number != 0) tried_ = false;
+  held_.doubt(node);
+  if (keep_ && keep_->at_end && keep_->awaited.contains(node)) settling_.kept_end = false;
+  if (write_ && write_->number != 0) settling_.tried = false;
   do_without(node, now);
+}
+
+bool JobCheckpoints::Writing::waits_for(const NodeId& node) const {
+  return mover == node ||
+         std::ranges::any_of(awaited, [&](const auto& part) { return part.second == node; });
 }
 
 /// The node does not answer what it was ordered.
 void JobCheckpoints::do_without(const NodeId& node, TimePoint now) {
   if (keep_ && keep_->awaited.contains(node)) keep_.reset();
-  if (!write_ || (!write_->awaited.contains(node) && write_->mover != node)) return;
+  if (!write_ || !write_->waits_for(node)) return;
   write_->number == 0 ? write_.reset() : fail_to_write(now);  // then another node is to look
 }
 
 void JobCheckpoints::stand_by() {
-  begin_round(0);
+  recover_round(0);
   end_round();
-  told_.clear();
+  held_.clear();
   write_.reset();
   write_at_.reset();
   counted_ = 0;
+  has_seen_all_ = false;
 }
 
 void JobCheckpoints::send(const NodeId& node, const CheckpointOrder& order) {
@@ -87,15 +85,23 @@ void JobCheckpoints::send(const NodeId& node, const CheckpointOrder& order) {
 
 // --- while a round runs ---
 
-void JobCheckpoints::begin_round(int nodes) {
+void JobCheckpoints::begin_round(int nodes, const Start& from) {
+  // What was in memory alone goes to disk in the round.
+  counted_ = std::max(counted_, from.number);
+  has_seen_all_ = from.number != kUnknownCheckpoint;
+  recover_round(nodes);
+}
+
+void JobCheckpoints::recover_round(int nodes) {
+  if (write_) write_->in_vain = true;
   round_nodes_ = nodes;
   runs_ = true;
   keep_.reset();
-  kept_end_ = tried_ = settled_ = is_unknown_ = false;
+  settling_ = {};
   late_at_.reset();
   writers_.clear();
   news_.clear();
-  for (auto& [node, told] : told_) told.held.ended_well = false;
+  held_.begin_round();
 }
 
 void JobCheckpoints::said(const NodeId& node, const CheckpointSaid& word, TimePoint now) {
@@ -108,21 +114,20 @@ void JobCheckpoints::said(const NodeId& node, const CheckpointSaid& word, TimePo
       kept(node, word, now);
       break;
     case Said::kStaged:
-      if (!write_ || write_->number != word.number || write_->awaited.erase(node) == 0) break;
-      if (!word.done)
-        fail_to_write(now);
-      else if (write_->awaited.empty())
-        begin_moving(write_->number, write_->parts, write_->mover);
+      staged(node, word, now);
+      break;
+    case Said::kCopied:
+      if (word.done) held_.note_copy(node, word.number, word.part);
       break;
     case Said::kWritten:
-      if (write_ && write_->awaited.empty() && write_->mover == node) moved(word, now);
+      if (write_ && write_->moves() && write_->mover == node) moved(word, now);
       break;
   }
   tick(now);
 }
 
 void JobCheckpoints::tick(TimePoint now) {
-  if (!on() || settled_) return;
+  if (!on() || settling_.settled) return;
   const bool is_late = late_at_ && now >= *late_at_;
   // Where workers were stopped, a folder may have half of a save that looks as if it had ended.
   if (runs_ && !keep_ && (!news_.empty() || is_late)) begin_keeping(false, is_late);
@@ -155,6 +160,7 @@ void JobCheckpoints::kept(const NodeId& node, const CheckpointSaid& word, TimePo
   keep_->refused |= !word.done;
   news_.erase(node);  // one that is saving says so when that has ended
   if (word.changed) keep_->changed.insert(node);
+  keep_->sizes[node] = {.bytes = word.bytes, .older_bytes = word.older_bytes};
   keep_->removed.insert(word.removed.begin(), word.removed.end());
   if (keep_->awaited.empty()) conclude(now);
 }
@@ -175,10 +181,22 @@ void JobCheckpoints::conclude(TimePoint now) {
   for (const std::string& path : ended.removed)
     if (order.removed.size() < kRemovedPathsMax) order.removed.push_back(path);
   const auto all = members();
+  std::vector<CheckpointPart> parts;
   for (const Node* const node : all) {
-    note_part(told_[node->id()].held,
-              {counted_, node->seats.group_rank(), round_nodes_, job_.counters.round});
-    out_.send(node->peer(), order);
+    CheckpointPart part = ended.sizes[node->id()];
+    part.number = counted_;
+    part.part = node->seats.group_rank();
+    part.parts = round_nodes_;
+    part.round = job_.counters.round;
+    held_.note(node->id(), parts.emplace_back(part));
+  }
+  // Ranks follow the machines' places: the next node may share the rack and the switch.
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const std::size_t from = (at + all.size() / 2) % all.size();
+    order.copies.clear();
+    if (auto source = held_.source_of(parts[from], all[from]->id()); source && from != at)
+      order.copies.push_back(std::move(*source));
+    out_.send(all[at]->peer(), order);
   }
 }
 
@@ -186,45 +204,45 @@ void JobCheckpoints::conclude(TimePoint now) {
 
 /// Returns false where there is nothing that could be written.
 bool JobCheckpoints::begin_writing() {
-  std::map<NodeId, HeldCheckpoints> held;
-  std::vector<CheckpointPart> found;
-  for (const auto& [node, told] : told_) {
-    if (nodes_.find(node) == nullptr) continue;
-    held.emplace(node, told.held);
-    found.insert(found.end(), told.held.parts.begin(), told.held.parts.end());
-  }
-  std::ranges::stable_sort(found, std::ranges::greater{}, &CheckpointPart::number);
-  for (const CheckpointPart& newest : found) {
-    if (newest.number <= written_) return false;
-    const auto holders = holders_of(newest, held);
-    if (static_cast<int>(holders.size()) < newest.parts) continue;
-    write_ = Writing{.number = newest.number, .parts = newest.parts, .mover = holders.at(0)};
-    for (const auto& [part, node] : holders) write_->awaited.insert(node);
-    for (const NodeId& node : write_->awaited)
-      send(node, {.what = Order::kStage, .number = newest.number});
-    return true;
-  }
-  return false;
+  const auto whole = held_.newest_whole(written_);
+  if (!whole) return false;
+  write_ = Writing{.number = whole->number, .parts = whole->parts, .awaited = {}, .mover = {}};
+  for (const auto& [part, holders] : whole->holders)
+    write_->awaited.emplace(part, holders.front().node);
+  write_->mover = write_->awaited.at(0);
+  for (const auto& [part, node] : write_->awaited)
+    send(node,
+         {.what = Order::kStage, .number = whole->number, .part = part, .parts = whole->parts});
+  return true;
+}
+
+void JobCheckpoints::staged(const NodeId& node, const CheckpointSaid& word, TimePoint now) {
+  if (!write_ || write_->number != word.number) return;
+  const auto part = write_->awaited.find(word.part);
+  if (part == write_->awaited.end() || part->second != node) return;
+  if (!word.done) return fail_to_write(now);
+  write_->awaited.erase(part);
+  if (write_->awaited.empty()) begin_moving(write_->number, write_->parts, write_->mover);
 }
 
 void JobCheckpoints::begin_moving(int number, int parts, const NodeId& mover) {
-  write_ = Writing{.number = number, .parts = parts, .mover = mover};
+  write_ = Writing{.number = number, .parts = parts, .awaited = {}, .mover = mover};
   send(mover, {.what = Order::kMove, .number = number, .parts = parts});
 }
 
 void JobCheckpoints::moved(const CheckpointSaid& word, TimePoint now) {
   if (!word.done) return fail_to_write(now);
-  const bool was_asked = write_->number == 0;
+  const bool was_asked = write_->number == 0 && !write_->in_vain;
   write_.reset();
   write_at_.reset();
   written_ = word.number;
   number_ = std::max(number_, written_);
-  if (was_asked) settled_ = true;
+  if (was_asked) settling_.settled = true;
   out_.send_to_nodes(nodes_, CheckpointOrder{.what = Order::kWritten, .number = written_});
 }
 
 void JobCheckpoints::fail_to_write(TimePoint now) {
-  if (write_->number == 0) settled_ = is_unknown_ = true;
+  if (write_->number == 0 && !write_->in_vain) settling_.settled = settling_.is_unknown = true;
   write_.reset();
   write_at_ = now + kWriteAgainAfter;
 }
@@ -235,33 +253,75 @@ bool JobCheckpoints::have_all_ended_well() const {
   const auto all = members();
   return !all.empty() && static_cast<int>(all.size()) == round_nodes_ &&
          std::ranges::all_of(all, [&](const Node* node) {
-           const auto told = told_.find(node->id());
-           return node->phase() == Roster::Phase::kFinished ||
-                  (told != told_.end() && told->second.held.ended_well);
+           return node->phase() == Roster::Phase::kFinished || held_.has_ended_well(node->id());
          });
 }
 
-bool JobCheckpoints::settle() {
-  if (!on() || settled_) return true;
-  if (keep_) return false;
-  if (!kept_end_ && have_all_ended_well()) {
-    kept_end_ = true;
+/// Returns whether some node is to answer first.
+bool JobCheckpoints::keep_last_save() {
+  if (!keep_ && !settling_.kept_end && have_all_ended_well()) {
+    settling_.kept_end = true;
     begin_keeping(true, false);
-    if (keep_) return false;
   }
-  if (write_) return false;
-  const Node* mover = nullptr;
-  bool all_have_told = true;
-  nodes_.for_each([&](const Node& node) {
-    if (node.phase() != Roster::Phase::kReady && node.phase() != Roster::Phase::kFinished) return;
-    if (mover == nullptr) mover = &node;
-    const auto told = told_.find(node.id());
-    all_have_told &= told != told_.end() && told->second.is_known;
-  });
-  if (mover == nullptr) return true;
-  const bool writes = all_have_told && !std::exchange(tried_, true) && begin_writing();
-  if (all_have_told && !writes) begin_moving(0, 1, mover->id());
+  return keep_.has_value();
+}
+
+bool JobCheckpoints::settle() {
+  if (!on() || settling_.settled) return true;
+  if (keep_last_save() || write_) return false;
+  const auto waiting = nodes_that_wait();
+  if (waiting.empty()) return true;
+  const bool writes =
+      have_told(waiting, held_) && !std::exchange(settling_.tried, true) && begin_writing();
+  if (have_told(waiting, held_) && !writes) begin_moving(0, 1, waiting.front()->id());
   return false;
+}
+
+/// Those that may be in the next round.
+std::vector<const Node*> JobCheckpoints::nodes_that_wait() const {
+  std::vector<const Node*> waiting;
+  nodes_.for_each([&](const Node& node) {
+    if (node.phase() == Roster::Phase::kReady || node.phase() == Roster::Phase::kFinished)
+      waiting.push_back(&node);
+  });
+  return waiting;
+}
+
+bool JobCheckpoints::is_ready() {
+  if (!on() || settling_.settled) return true;
+  if (keep_last_save()) return false;
+  return in_memory().has_value() || settle();
+}
+
+JobCheckpoints::Start JobCheckpoints::next() const {
+  if (!settling_.settled)
+    if (auto start = in_memory()) return std::move(*start);
+  return {.number = settling_.is_unknown ? kUnknownCheckpoint : written_, .sources = {}};
+}
+
+/// The newest one, if all nodes that wait can have all of it in memory. What is on disk is never
+/// newer: where that is not sure, the disk is looked at.
+std::optional<JobCheckpoints::Start> JobCheckpoints::in_memory() const {
+  const auto waiting = nodes_that_wait();
+  if (!on() || waiting.empty() || !have_told(waiting, held_)) return std::nullopt;
+  const int moving = write_ && write_->moves() ? write_->number : 0;
+  const auto whole = held_.newest_whole(std::max({written_, moving, 1}) - 1);
+  if (!whole || (!has_seen_all_ && whole->number < number_)) return std::nullopt;
+  const bool fits = std::ranges::all_of(waiting, [&](const Node* node) {
+    return held_.bytes_lacking(*whole, node->id()) <= held_.room_of(node->id());
+  });
+  if (!fits) return std::nullopt;
+  const auto parts = static_cast<std::size_t>(whole->parts);
+  const std::size_t of_part = std::min(kSourcesOfPartMax, kPartSourcesMax / parts);
+  Start start{.number = whole->number, .sources = {}};
+  for (const auto& [number, holders] : whole->holders) {
+    const std::size_t before = start.sources.size();
+    for (const auto& [node, part] : holders)
+      if (start.sources.size() - before < of_part)
+        if (auto source = held_.source_of(part, node)) start.sources.push_back(std::move(*source));
+    if (start.sources.size() == before) return std::nullopt;  // nobody gives it
+  }
+  return start;
 }
 
 }  // namespace ddprun

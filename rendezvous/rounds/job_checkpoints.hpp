@@ -8,8 +8,10 @@
 //                                   keeping --one is saving--> nothing, until that one has saved
 //     it counts --> staging --all parts are beside those on disk--> moving --> it is on disk
 //
-// Before a round begins, and before the job ends, the newest one that is whole is brought to disk:
-// there all nodes find the parts of the others. A job on one node needs none of this: its agent
+// Each part that counts is copied to another node's memory. So a round begins with the newest one
+// of which all parts are in some node's memory, and the nodes get from each other what they lack.
+// Where a part is lost, or memory is short, the newest that is whole is brought to disk first, and
+// all find it there. So it is before the job ends. A job on one node needs none of this: its agent
 // does it alone.
 #pragma once
 
@@ -24,6 +26,7 @@
 #include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/messages/checkpoint_messages.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
+#include "rendezvous/rounds/held_parts.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/roster.hpp"
 
@@ -36,6 +39,12 @@ inline constexpr std::chrono::seconds kWriteAgainAfter{30};
 
 class JobCheckpoints {
  public:
+  /// The checkpoint that a round continues from.
+  struct Start {
+    int number = 0;  // 0: there is none; kUnknownCheckpoint: no node could see what is on disk
+    std::vector<PartSource> sources;  // its parts in memory; none: it is on disk
+  };
+
   /// All of this must live longer.
   JobCheckpoints(const Roster& nodes, const CoordinatorRules& rules, const JobState& job,
                  Outbox& out)
@@ -51,8 +60,10 @@ class JobCheckpoints {
   /// Somebody else coordinates the job.
   void stand_by();
 
-  /// A round of that many nodes runs.
-  void begin_round(int nodes);
+  /// A round of that many nodes runs, which continues from that.
+  void begin_round(int nodes, const Start& from);
+  /// So does a round that has begun under a coordinator before.
+  void recover_round(int nodes);
   /// It stops: what was being kept is cut off.
   void end_round() {
     keep_.reset();
@@ -61,13 +72,16 @@ class JobCheckpoints {
   void tick(TimePoint now);
   std::optional<TimePoint> next_due() const;
 
-  /// Brings to disk what can be, before a round begins, or the job ends. Returns whether that is
-  /// done; else some node is to answer first.
+  /// Brings to disk what can be, before the job ends. Returns whether that is done; else some node
+  /// is to answer first.
   bool settle();
 
-  /// The number of the checkpoint that the next round continues from, which is the newest on disk;
-  /// 0: there is none; kUnknownCheckpoint: no node could see it.
-  int next() const { return is_unknown_ ? kUnknownCheckpoint : written_; }
+  /// A round is about to begin. Returns whether it is known which checkpoint it continues from;
+  /// else some node is to answer first.
+  bool is_ready();
+
+  /// Where the next round begins, if it is_ready().
+  Start next() const;
 
  private:
   struct Keeping {
@@ -76,26 +90,38 @@ class JobCheckpoints {
     bool late = false;    // a node that has not begun by now has not saved
     std::set<NodeId> awaited;
     std::set<NodeId> changed;
+    std::map<NodeId, CheckpointPart> sizes;  // bytes alone
     std::set<std::string> removed;
     bool refused = false;
   };
   struct Writing {
     int number = 0;
     int parts = 1;
-    std::set<NodeId> awaited;  // to stage their parts; empty: the mover moves them
+    std::map<int, NodeId> awaited;  // to stage these parts; empty: the mover moves them
     NodeId mover;
+    bool in_vain =
+        false;  // a round has begun with what is in memory while a node looks at the disk
+    bool moves() const { return awaited.empty(); }
+    bool waits_for(const NodeId& node) const;
   };
-  struct Told {
-    HeldCheckpoints held;
-    bool is_known = false;
+  /// What was done since the round ended.
+  struct Settling {
+    bool kept_end = false;    // the workers' last save is kept, or cannot be
+    bool tried = false;       // to bring the newest to disk
+    bool is_unknown = false;  // nobody could see what is on disk
+    bool settled = false;     // it is known what is on disk
   };
 
   bool on() const { return rules_.terms.checkpoints && !rules_.terms.has_one_node(); }
   std::vector<const Roster::Node*> members() const;
   void send(const NodeId& node, const CheckpointOrder& order);
+  std::optional<Start> in_memory() const;
+  bool keep_last_save();
   void begin_keeping(bool at_end, bool late);
   void kept(const NodeId& node, const CheckpointSaid& word, TimePoint now);
   void conclude(TimePoint now);
+  void staged(const NodeId& node, const CheckpointSaid& word, TimePoint now);
+  std::vector<const Roster::Node*> nodes_that_wait() const;
   bool begin_writing();
   void begin_moving(int number, int parts, const NodeId& mover);
   void moved(const CheckpointSaid& word, TimePoint now);
@@ -107,7 +133,7 @@ class JobCheckpoints {
   const CoordinatorRules& rules_;
   const JobState& job_;
   Outbox& out_;
-  std::map<NodeId, Told> told_;
+  HeldParts held_{nodes_};
   int round_nodes_ = 0;  // in the last round
   int number_ = 0;       // the greatest that anybody has heard of
   int counted_ = 0;      // the newest that counts
@@ -119,10 +145,8 @@ class JobCheckpoints {
   std::optional<TimePoint> late_at_;   // then a checkpoint counts without those that save late
   std::optional<TimePoint> write_at_;  // not before that
   bool runs_ = false;                  // the round, and nobody has been stopped
-  bool kept_end_ = false;              // the workers' last save is kept, or cannot be
-  bool tried_ = false;                 // to bring the newest to disk since the round has ended
-  bool is_unknown_ = false;            // nobody could see what is on disk
-  bool settled_ = false;               // it is known what is on disk
+  Settling settling_;
+  bool has_seen_all_ = false;  // nobody else has written to the disk since the round began
 };
 
 }  // namespace ddprun

@@ -47,7 +47,7 @@ void Rounds::recover(const HostedAssignment& round, int attempt, TimePoint now) 
   nodes_begun_ = round.nodes;
   const bool may_listen = round.store_port >= kStorePortMin;
   context_.out.add(OpenStore{round.round, round.world_size, may_listen ? round.store_port : 0});
-  context_.checkpoints.begin_round(round.nodes);
+  context_.checkpoints.recover_round(round.nodes);
   context_.failures.begin_round(round.round);
   context_.failures.lose_store();
   context_.observers.recovered({.round = round.round,
@@ -182,7 +182,7 @@ std::optional<RoundWanted> Rounds::wanted(TimePoint now) {
   if (first && now < gathering_ends() &&
       (ready < rules.terms.nodes_max || ready - context_.nodes.objected() < rules.terms.nodes_max))
     return std::nullopt;
-  if (!context_.checkpoints.settle()) {
+  if (!context_.checkpoints.is_ready()) {
     had_enough_ = now;  // the disk is waited for, and no node
     return std::nullopt;
   }
@@ -288,13 +288,15 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   JobCounters& counters = context_.job.counters;
   std::vector<NodeId> ids;
   std::map<std::string, int> role_sizes;
+  const JobCheckpoints::Start from = context_.checkpoints.next();
   StartRound start{.round = ++counters.round,
                    .attempt = counters.attempt,
                    .group_world_size = static_cast<int>(ranked.size()),
                    .world_size = 0,
                    .master_addr = context_.rules.master_addr,
                    .master_port = context_.rules.master_port,
-                   .checkpoint = context_.checkpoints.next()};
+                   .checkpoint = from.number,
+                   .sources = from.sources};
   for (Node* const node : ranked) {
     ids.push_back(node->id());
     context_.nodes.set_phase(*node, Phase::kRunning);
@@ -312,7 +314,7 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   start.node_note = note_on_nodes(context_.nodes);
   context_.out.add(OpenStore{start.round, start.world_size});
   context_.failures.begin_round(start.round);
-  context_.checkpoints.begin_round(start.group_world_size);
+  context_.checkpoints.begin_round(start.group_world_size, from);
   const bool stayed = manner_ == Manner::kInPlace;
   if (!stayed) context_.job.step_since_start = -1;
   context_.in_place.begin_round(stayed);

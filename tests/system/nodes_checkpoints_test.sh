@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # --checkpoints on several nodes, each with a memory of its own: what one of them saves is there on all of them when
-# workers are restarted, also when a node is lost, when the node that coordinates is lost, and in another job on fewer
-# nodes.
+# workers are restarted, also when a node is lost, when the node that coordinates is lost, in another job on fewer
+# nodes, and when the disk takes nothing.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 
@@ -82,3 +82,25 @@ for host in h2 h4; do keep_on "$host" --nnodes 2; done
 begun 4 h2 h4
 for host in h2 h4; do node "$host" ends 0; done
 left_nothing_on h2 h4
+
+# The disk takes nothing. What a lost node has saved comes from the memory of another one.
+endpoint=h1:29400
+rm "$OUT"
+disk=$scratch/broken
+export STEPS=2
+for host in h1 h2 h3; do keep_on "$host" --nnodes 3; done
+for host in h1 h2 h3; do node "$host" wait_for_line "begins at 0"; done
+keep_on h4 --nnodes 3
+node h4 wait_for_message "waits as a spare"
+rm -r "$disk/.ddprun"
+: >"$disk/.ddprun"
+save
+for host in h1 h2 h3; do node "$host" wait_for_message "a copy of another node's checkpoint-1 \(.*\) is in memory"; done
+kill -KILL "${agents[h3]}"
+node h3 ends 137
+begun 1 h1 h2 h4
+for host in h1 h2 h4; do node "$host" says err "workers continue from checkpoint-1, from memory"; done
+rm "$disk/.ddprun"
+save
+for host in h1 h2 h4; do node "$host" ends 0; done
+left_nothing_on h1 h2 h4

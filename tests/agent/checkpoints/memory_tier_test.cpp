@@ -292,7 +292,7 @@ TEST_CASE_METHOD(MemoryTierFixture, "snapshots outlive the job, and nothing half
 
 TEST_CASE_METHOD(MemoryTierFixture, "a snapshot that is forgotten takes none of another with it") {
   save_twice();
-  memory_->forget(first_.number);
+  memory_->forget(first_);
   CHECK(memory_->snapshots().size() == 1);
   fs::remove_all(in_folder("checkpoint-1"));
   put_back(second_);

@@ -32,36 +32,64 @@ class SharedKeeperFixture {
     for (const int node : {0, 1}) {
       fs::create_directory(scratch_ / ("memory-" + number(node)));
       nodes_.add(node + 1, Join{.node = number(node)}, node, TimePoint{});
-      const CheckpointSpec spec{(scratch_ / ("out-" + number(node))).string(), disk_, true};
-      keepers_.push_back(std::make_unique<SharedKeeper>(
-          loop_.get_executor(), spec, [](const CheckpointNews&) {},
-          scratch_ / ("memory-" + number(node))));
-      SharedKeeper& keeper = *keepers_.back();
-      keeper.speak_with([this, node](const CheckpointSaid& word) { hear(node, word); });
-      std::optional<Result<void>> begun;
-      run(then(keeper.begin(), [&](Result<void> how) { begun = std::move(how); }));
-      REQUIRE(begun->has_value());
-      checkpoints_.holds(number(node), *keeper.held());
+      nodes_.find(number(node))->address = "localhost";
+      comes(node);
     }
-    begin_round(0);
+    begin_round({});
   }
   ~SharedKeeperFixture() {
     for (const auto& keeper : keepers_) run(keeper->end(false));
     loop_.restart();
     loop_.poll();
   }
+  void comes(int node) {
+    const CheckpointSpec spec{(scratch_ / ("out-" + number(node))).string(), disk_, true};
+    const auto place = static_cast<std::size_t>(node);
+    if (keepers_.size() <= place) keepers_.emplace_back();
+    keepers_[place] = std::make_unique<SharedKeeper>(
+        loop_.get_executor(), spec, [](const CheckpointNews&) {}, PeerTls{},
+        scratch_ / ("memory-" + number(node)));
+    SharedKeeper& keeper = *keepers_[place];
+    keeper.speak_with([this, node](const CheckpointSaid& word) { hear(node, word); });
+    std::optional<Result<void>> begun;
+    run(then(keeper.begin(), [&](Result<void> how) { begun = std::move(how); }));
+    REQUIRE(begun->has_value());
+    checkpoints_.holds(number(node), *keeper.held());
+  }
   static std::string number(int node) { return std::to_string(node); }
 
-  void begin_round(int checkpoint) {
+  void begin_round(const JobCheckpoints::Start& from) {
     ++job_.counters.round;
     for (const int node : {0, 1}) {
       nodes_.find(number(node))->seats.enter(job_.counters.round, node, node);
       std::optional<Result<void>> begun;
-      run(then(keepers_[static_cast<std::size_t>(node)]->begin_round({node, 2, checkpoint}),
+      CheckpointKeeper::Round round{node, 2, from.number, job_.counters.round, from.sources};
+      run(then(keepers_[static_cast<std::size_t>(node)]->begin_round(std::move(round)),
                [&](Result<void> how) { begun = std::move(how); }));
+      INFO((*begun ? "" : begun->error().message));
       REQUIRE(begun->has_value());
     }
-    checkpoints_.begin_round(2);
+    checkpoints_.begin_round(2, from);
+  }
+  /// All workers are stopped, and nodes tell what they hold. Returns where the next round begins.
+  JobCheckpoints::Start stop() {
+    checkpoints_.end_round();
+    for (const int node : {0, 1}) {
+      keepers_[static_cast<std::size_t>(node)]->workers_end();
+      run(keepers_[static_cast<std::size_t>(node)]->end_round(false));
+      checkpoints_.holds(number(node), *keepers_[static_cast<std::size_t>(node)]->held());
+    }
+    REQUIRE(checkpoints_.is_ready());
+    return checkpoints_.next();
+  }
+  /// Both nodes have the other one's part.
+  void run_until_copied(int checkpoint) {
+    run_until([&] {
+      return std::ranges::all_of(keepers_, [&](const auto& keeper) {
+        const auto copies = keeper->held()->copies;
+        return !copies.empty() && copies.back().number == checkpoint;
+      });
+    });
   }
   void hear(int node, const CheckpointSaid& word) {
     said_.emplace_back(node, word);
@@ -92,8 +120,8 @@ class SharedKeeperFixture {
     while (!condition()) loop_.run_one();
   }
   void run_until_written(int checkpoint) {
-    run_until([&] { return checkpoints_.next() >= checkpoint || checkpoints_.next_due(); });
-    REQUIRE(checkpoints_.next() == checkpoint);
+    run_until([&] { return checkpoints_.next().number >= checkpoint || checkpoints_.next_due(); });
+    REQUIRE(checkpoints_.next().number == checkpoint);
     for (const auto& keeper : keepers_)
       run_until([&] { return keeper->held()->written == checkpoint; });
   }
@@ -134,7 +162,7 @@ TEST_CASE_METHOD(SharedKeeperFixture, "what all nodes have saved is on disk, and
   const Tree both{{"a.pt", "a"}, {"b.pt", "b"}};
   CHECK(tree_of(disk_) == both);
   CHECK(seen_by(0) == Tree{{"a.pt", "a"}});
-  begin_round(1);
+  begin_round({.number = 1});
   CHECK(seen_by(0) == both);
   CHECK(seen_by(1) == both);
 
@@ -142,6 +170,85 @@ TEST_CASE_METHOD(SharedKeeperFixture, "what all nodes have saved is on disk, and
   run_until_written(2);
   CHECK(tree_of(disk_) == Tree{{"a.pt", "a"}});
   CHECK(seen_by(1) == Tree{{"a.pt", "a"}});
+}
+
+/// A disk on which nothing can be written: what is put back is in memory alone.
+class NoDiskFixture : public SharedKeeperFixture {
+ protected:
+  NoDiskFixture() { std::ofstream{fs::path{disk_} / ".ddprun"} << "in the place of a folder"; }
+  /// The files of a node's memory, beside those of the program's folder.
+  std::vector<fs::path> kept_files(int node) const {
+    std::vector<fs::path> files;
+    for (const auto& entry :
+         fs::recursive_directory_iterator{scratch_ / ("memory-" + number(node))}) {
+      const std::string path = entry.path().string();
+      if (entry.is_regular_file() && path.find("/kept/") != std::string::npos &&
+          !path.ends_with(".json"))
+        files.push_back(entry.path());
+    }
+    return files;
+  }
+};
+
+TEST_CASE_METHOD(NoDiskFixture, "what nodes have saved is put back on all from their memory") {
+  save(0, "a.pt", "a");
+  save(1, "b.pt", "b");
+  run_until_copied(1);
+  const JobCheckpoints::Start start = stop();
+  CHECK(start.number == 1);
+  CHECK(start.sources.size() == 4);
+  begin_round(start);
+  const Tree both{{"a.pt", "a"}, {"b.pt", "b"}};
+  CHECK(seen_by(0) == both);
+  CHECK(seen_by(1) == both);
+  SECTION("and once more, where each has all of it") {
+    save(0, "a.pt", "half");
+    begin_round(stop());
+    CHECK(seen_by(0) == both);
+  }
+  SECTION("and what they save then is the next one") {
+    save(1, "c.pt", "c");
+    run_until_copied(2);
+    begin_round(stop());
+    CHECK(seen_by(0) == Tree{{"a.pt", "a"}, {"b.pt", "b"}, {"c.pt", "c"}});
+  }
+}
+
+TEST_CASE_METHOD(NoDiskFixture, "a node that has lost its memory gets it back from the other one") {
+  save(0, "a.pt", "a");
+  save(1, "b.pt", "b");
+  run_until_copied(1);
+  stop();
+  keepers_[1].reset();
+  fs::remove_all(scratch_ / "memory-1");
+  fs::create_directory(scratch_ / "memory-1");
+  checkpoints_.lost("1", Clock::now());
+  comes(1);
+  REQUIRE(checkpoints_.is_ready());
+  begin_round(checkpoints_.next());
+  CHECK(seen_by(1) == Tree{{"a.pt", "a"}, {"b.pt", "b"}});
+}
+
+TEST_CASE_METHOD(NoDiskFixture,
+                 "a file whose bytes have changed in memory comes from the other node") {
+  save(0, "a.pt", "aaaa");
+  save(1, "b.pt", "bbbb");
+  run_until_copied(1);
+  const JobCheckpoints::Start start = stop();
+  SECTION("where they are this node's own") {
+    for (const fs::path& file : kept_files(0))
+      if (file.filename() == "a.pt") std::ofstream{file, std::ios::in} << "x";
+    std::ofstream{in_folder(0, "a.pt")} << "half";
+  }
+  SECTION("where they are the other node's") {
+    for (const fs::path& file : kept_files(1))
+      if (file.parent_path().filename() == "1-1of2") std::ofstream{file, std::ios::in} << "x";
+    std::ofstream{in_folder(1, "b.pt")} << "half";
+  }
+  begin_round(start);
+  const Tree both{{"a.pt", "aaaa"}, {"b.pt", "bbbb"}};
+  CHECK(seen_by(0) == both);
+  CHECK(seen_by(1) == both);
 }
 
 /// Both nodes have saved, and node 1 saves again while node 0 is kept.
@@ -157,7 +264,7 @@ class SlowSaveFixture : public SharedKeeperFixture {
     std::ofstream slow{in_folder(1, "c.pt")};
     slow << "c" << std::flush;
     run_until_refused();
-    CHECK(checkpoints_.next() == 1);
+    CHECK(checkpoints_.next().number == 1);
   }
 };
 
@@ -169,7 +276,7 @@ TEST_CASE_METHOD(SlowSaveFixture, "a save that takes longer on one node counts w
 }
 
 TEST_CASE_METHOD(SlowSaveFixture, "what was removed while another node saved goes on all nodes") {
-  begin_round(1);
+  begin_round({.number = 1});
   save(0, "a.pt", "a2");
   fs::remove(in_folder(0, "b.pt"));
   saves_slowly();
@@ -203,7 +310,7 @@ class OneKeeperFixture : public SharedKeeperFixture {
     nodes_.clear();
   }
   void is_ordered(CheckpointOrder::What what, int number) {
-    keepers_[0]->obey({.what = what, .number = number});
+    keepers_[0]->obey({.what = what, .number = number, .parts = 2});
   }
   /// The node's answers of that kind, once there are that many.
   std::vector<CheckpointSaid> answers(Said what, std::size_t count) {
@@ -229,7 +336,7 @@ TEST_CASE_METHOD(OneKeeperFixture,
   is_ordered(CheckpointOrder::What::kKeep, 5);
   REQUIRE(answers(Said::kKept, 2).back().done);
   is_ordered(CheckpointOrder::What::kCounts, 5);
-  CHECK(keepers_[0]->held()->parts == std::vector<CheckpointPart>{{5, 0, 2}});
+  CHECK(keepers_[0]->held()->parts == std::vector<CheckpointPart>{{5, 0, 2, 1, 2}});
   is_ordered(CheckpointOrder::What::kStage, 5);
   CHECK(answers(Said::kStaged, 1).back().done);
   CHECK(fs::exists(fs::path{disk_} / ".ddprun/parts/0/1"));

@@ -67,6 +67,8 @@ inline const Cause kCause{.kind = FailureKind::kNodeLost,
                           .fingerprint = "node lost"};
 inline const Followers kFollowers{"0,2", FailureKind::kSignal, "stopped by ddprun", 12'100, true};
 
+inline const PartSource kSource{{7, 0, 2, 3, 90}, "h1:29400", "ticket"};
+
 // The first message of each kind that a node may send, with every field that it can have.
 inline std::vector<AgentMessage> messages_of_agents() {
   return {Join{.run_id = "job", .node = "n1", .host = "h1"},
@@ -82,8 +84,8 @@ inline std::vector<AgentMessage> messages_of_agents() {
           Arrivals{2, 3, 60, {{"0", 7, 200, {50}}}},
           Inspected{3, kStackGroup, true},
           Debugging{2, {kDebugged}},
-          HeldCheckpoints{{{7, 1, 2, 3}}, 6, true},
-          CheckpointSaid{CheckpointSaid::What::kKept, 7, true, true, {"checkpoint-1"}},
+          HeldCheckpoints{{{7, 1, 2, 3, 90, 5}}, {{7, 0, 2, 3}}, 6, true, 100, 4711, "ticket"},
+          CheckpointSaid{CheckpointSaid::What::kKept, 7, 1, true, 90, 5, true, {"checkpoint-1"}},
           WorkersEnded{3, 120, {kWorkerEnd}},
           WorkersStarted{2},
           WorkersStay{2, true},
@@ -98,34 +100,39 @@ inline std::vector<AgentMessage> messages_of_agents() {
 }
 
 inline std::vector<CoordinatorMessage> messages_of_the_coordinator() {
-  return {Joined{5000},
-          Refused{"no"},
-          Waiting{1, 2, 3, 4},
-          Spare{2, 3, 1},
-          Identity{"another job", 4711, "h1"},
-          Beat{},
-          StartRound{.round = 2, .master_addr = "10.0.0.1", .master_port = 29400},
-          Prepare{{2, 3, 1}, {.round = 3, .master_addr = "10.0.0.1", .master_port = 29400}},
-          StopRound{2, "why", 9, 1},
-          LeaveAfter{2, 812},
-          EndJob{EndJob::Outcome::kFailed, 2, "", kFailure},
-          Inspect{2, 7, true, "1"},
-          HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
-          HangOver{2, 9},
-          StragglerFound{2, {.ranks = "5"}},
-          StragglerOver{2, "5"},
-          RanksDebugged{2, {kDebugged}},
-          CheckpointOrder{CheckpointOrder::What::kCounts, 7, 2, true, {"checkpoint-1"}},
-          VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}},
-          Restarted{{.round = 4, .reason = "why"}},
-          JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}},
-          StatusPart{7, "{}", true},
-          DumpPart{7, "{}", true},
-          Candidate{2},
-          RequestVote{3, 17},
-          Redirect{"h1:29400", 3},
-          Dismiss{},
-          Reconfigure{{{3, 7, 1}, 3, true, 2, "0-1"}, true, true, true}};
+  return {
+      Joined{5000},
+      Refused{"no"},
+      Waiting{1, 2, 3, 4},
+      Spare{2, 3, 1},
+      Identity{"another job", 4711, "h1"},
+      Beat{},
+      StartRound{.round = 2,
+                 .master_addr = "10.0.0.1",
+                 .master_port = 29400,
+                 .checkpoint = 7,
+                 .sources = {kSource}},
+      Prepare{{2, 3, 1}, {.round = 3, .master_addr = "10.0.0.1", .master_port = 29400}},
+      StopRound{2, "why", 9, 1},
+      LeaveAfter{2, 812},
+      EndJob{EndJob::Outcome::kFailed, 2, "", kFailure},
+      Inspect{2, 7, true, "1"},
+      HangFound{2, {.missing_ranks = "1", .stacks = {kStackGroup}}},
+      HangOver{2, 9},
+      StragglerFound{2, {.ranks = "5"}},
+      StragglerOver{2, "5"},
+      RanksDebugged{2, {kDebugged}},
+      CheckpointOrder{CheckpointOrder::What::kCounts, 7, 1, 2, true, {"checkpoint-1"}, {kSource}},
+      VerdictFound{{.cause = {.ranks = "1"}, .also = {kCause}, .followers = {kFollowers}}},
+      Restarted{{.round = 4, .reason = "why"}},
+      JobTimes{{{.round = 4, .reason = "why"}}, {.wall_s = 100}},
+      StatusPart{7, "{}", true},
+      DumpPart{7, "{}", true},
+      Candidate{2},
+      RequestVote{3, 17},
+      Redirect{"h1:29400", 3},
+      Dismiss{},
+      Reconfigure{{{3, 7, 1}, 3, true, 2, "0-1"}, true, true, true}};
 }
 
 }  // namespace ddprun

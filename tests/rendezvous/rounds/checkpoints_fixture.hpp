@@ -43,7 +43,12 @@ class CheckpointsFixture : protected RoundFixture {
   // What a node says.
   void holds(const NodeId& node, std::vector<CheckpointPart> parts, int written = 0,
              bool ended_well = false) {
-    says(node, HeldCheckpoints{std::move(parts), written, ended_well});
+    says(node, HeldCheckpoints{.parts = std::move(parts),
+                               .written = written,
+                               .ended_well = ended_well,
+                               .room = room_,
+                               .port = port_,
+                               .ticket = "ticket of " + node});
   }
   void saved(const NodeId& node) { says(node, CheckpointSaid{.what = Said::kSaved}); }
   void kept(const NodeId& node, int number, bool changed = true, Texts removed = {}) {
@@ -57,7 +62,13 @@ class CheckpointsFixture : protected RoundFixture {
     says(node, CheckpointSaid{.what = Said::kKept, .number = number});
   }
   void staged(const NodeId& node, int number, bool done = true) {
-    says(node, CheckpointSaid{.what = Said::kStaged, .number = number, .done = done});
+    staged(node, number, part_of(node), done);
+  }
+  void staged(const NodeId& node, int number, int part, bool done) {
+    says(node, CheckpointSaid{.what = Said::kStaged, .number = number, .part = part, .done = done});
+  }
+  void copied(const NodeId& node, int number, int part, bool done = true) {
+    says(node, CheckpointSaid{.what = Said::kCopied, .number = number, .part = part, .done = done});
   }
   void wrote(const NodeId& node, int number, bool done = true) {
     says(node, CheckpointSaid{.what = Said::kWritten, .number = number, .done = done});
@@ -90,6 +101,9 @@ class CheckpointsFixture : protected RoundFixture {
     }
   }
 
+  /// Its part in the first round.
+  static int part_of(const NodeId& node) { return node.front() - 'a'; }
+
   /// What the node was ordered, since the last call.
   Texts told(const NodeId& node) {
     Texts texts;
@@ -105,6 +119,8 @@ class CheckpointsFixture : protected RoundFixture {
     const std::string number = " " + std::to_string(order.number);
     std::string removed;
     for (const std::string& path : order.removed) removed += " -" + path;
+    for (const PartSource& copy : order.copies)
+      removed += " copy " + std::to_string(copy.part.part) + " with the " + copy.ticket;
     switch (order.what) {
       case What::kKeep:
         return "keep" + number + (order.at_end ? " at end" : "");
@@ -121,6 +137,8 @@ class CheckpointsFixture : protected RoundFixture {
   }
 
   std::vector<NodeId> nodes_;
+  int port_ = 0;           // nodes give what they hold there; 0: they do not
+  std::int64_t room_ = 0;  // for other nodes' files
 };
 
 }  // namespace ddprun

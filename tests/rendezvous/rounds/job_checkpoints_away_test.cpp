@@ -56,7 +56,7 @@ TEST_CASE("a coordinator that leads again waits for nothing that it ordered befo
     nodes.add(rank + 1, Join{.node = id}, rank, TimePoint{}).seats.enter(1, rank, rank);
     checkpoints.holds(id, {});
   }
-  checkpoints.begin_round(2);
+  checkpoints.begin_round(2, {});
   checkpoints.said("a", {.what = CheckpointSaid::What::kSaved}, TimePoint{});
   REQUIRE(out.take(false).size() == 2);
   nodes.clear();
@@ -70,7 +70,7 @@ TEST_CASE("a coordinator that leads again waits for nothing that it ordered befo
   checkpoints.said("b", {.what = CheckpointSaid::What::kWritten, .number = 4, .done = true},
                    TimePoint{});
   CHECK(checkpoints.settle());
-  CHECK(checkpoints.next() == 4);
+  CHECK(checkpoints.next().number == 4);
 }
 
 /// Nodes whose workers outlive their connection, as each may succeed the coordinator.

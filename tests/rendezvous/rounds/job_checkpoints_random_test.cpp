@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rendezvous/rounds/job_checkpoints.hpp"
+#include "tests/rendezvous/rounds/checkpoints_model.hpp"
 #include "tests/rendezvous/rounds/round_fixture.hpp"
 #include "tests/simulation/random.hpp"
 
@@ -17,46 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Said = CheckpointSaid::What;
-
-/// What a node's folder has: of which round it is, and how often the node has saved in it.
-struct Content {
-  int round = 0;
-  int version = 0;
-  bool is_half = false;
-  bool operator==(const Content&) const = default;
-};
-
-/// A part, and what the node had in its folder when it was kept.
-struct KeptPart {
-  CheckpointPart part;
-  Content content;
-  bool counts = false;
-};
-
-/// An agent of which the test sees all that it keeps.
-struct ModelNode {
-  bool is_there = false;
-  int incarnation = 0;
-  bool runs = false;
-  int round = 0;
-  int rank = 0;
-  int nodes = 0;
-  Content content;
-  Content counted;  // as the last checkpoint that counts has it
-  bool saves = false;
-  bool owes_word = false;
-  bool ended_well = false;
-  std::vector<KeptPart> kept;
-  int written = 0;
-  std::vector<CheckpointOrder> orders;  // not obeyed yet
-};
-
-/// The folder on disk.
-struct ModelDisk {
-  int number = 0;
-  std::map<int, Content> parts;                    // by part, of the checkpoint there
-  std::map<int, std::pair<KeptPart, int>> staged;  // beside it
-};
 
 class RandomJob : protected RoundFixture {
  protected:
@@ -84,7 +45,8 @@ class RandomJob : protected RoundFixture {
   void comes(const NodeId& id) {
     ModelNode& node = nodes_[id];
     const auto kept = node.kept;  // memory outlives an agent
-    node = {.is_there = true, .incarnation = node.incarnation + 1, .kept = kept};
+    const auto copies = node.copies;
+    node = {.is_there = true, .incarnation = node.incarnation + 1, .kept = kept, .copies = copies};
     std::erase_if(node.kept, [](const KeptPart& part) { return !part.counts; });
     node.written = disk_.number;
     Join join = join_of(id);
@@ -94,12 +56,18 @@ class RandomJob : protected RoundFixture {
   }
   void tell_held(const NodeId& id) {
     const ModelNode& node = nodes_[id];
-    HeldCheckpoints held{.written = node.written, .ended_well = node.ended_well};
+    HeldCheckpoints held{.parts = {},
+                         .written = node.written,
+                         .ended_well = node.ended_well,
+                         .room = random_.chance(80) ? 1 : 0,
+                         .port = gives_ ? 7000 : 0,
+                         .ticket = id};
     for (const KeptPart& part : node.kept)
       if (part.counts) held.parts.push_back(part.part);
-    if (held.parts.size() > kPartsHeldMax)
-      held.parts.erase(held.parts.begin(),
-                       held.parts.end() - static_cast<std::ptrdiff_t>(kPartsHeldMax));
+    for (const KeptPart& part : node.copies) held.copies.push_back(part.part);
+    for (auto* const parts : {&held.parts, &held.copies})
+      if (parts->size() > kPartsHeldMax)
+        parts->erase(parts->begin(), parts->end() - static_cast<std::ptrdiff_t>(kPartsHeldMax));
     says(id, held);
   }
   void goes(const NodeId& id, bool with_memory) {
@@ -108,6 +76,7 @@ class RandomJob : protected RoundFixture {
     node.is_there = node.runs = false;
     node.orders.clear();
     if (with_memory) node.kept.clear();
+    if (with_memory) node.copies.clear();
     is_lost(id);
   }
   void begins_save(ModelNode& node) {
@@ -154,13 +123,13 @@ class RandomJob : protected RoundFixture {
     const auto all = orders<CheckpointOrder>(id);
     for (const CheckpointOrder& order : all)
       if (order.what == CheckpointOrder::What::kCounts)
-        count(id, order.number);
+        count(id, order);
       else
         node.orders.push_back(order);
     const auto stop = order<StopRound>(id);
     if (stop) stops(id, *stop);
     const auto start = order<StartRound>(id);
-    if (start) starts(node, *start);
+    if (start) starts(id, *start);
     if (order<Refused>(id) || dropped(id)) node.is_there = false;
     return !all.empty() || stop || start;
   }
@@ -170,9 +139,13 @@ class RandomJob : protected RoundFixture {
     tell_held(id);
     says(id, WorkersStopped{stop.round});
   }
-  void starts(ModelNode& node, const StartRound& start) {
+  void starts(const NodeId& id, const StartRound& start) {
+    ModelNode& node = nodes_[id];
     // Workers that cannot know where to continue do not begin: the model lets them.
-    if (start.checkpoint != kUnknownCheckpoint) REQUIRE(start.checkpoint == disk_.number);
+    if (start.checkpoint != kUnknownCheckpoint) {
+      REQUIRE(start.checkpoint >= disk_.number);
+      REQUIRE((start.checkpoint == disk_.number || !start.sources.empty()));
+    }
     node.runs = true;
     node.ended_well = node.saves = false;
     node.round = start.round;
@@ -180,7 +153,43 @@ class RandomJob : protected RoundFixture {
     node.nodes = start.group_world_size;
     node.written = disk_.number;
     node.content = node.counted = {.round = 1000 * coordinators_ + start.round};
-    std::erase_if(node.kept, [&](const KeptPart& part) { return part.part.number > node.written; });
+    if (!start.sources.empty()) gather(node, start);
+    const int from = std::max(start.checkpoint, 0);
+    for (auto* const parts : {&node.kept, &node.copies})
+      std::erase_if(*parts, [&](const KeptPart& part) { return part.part.number > from; });
+    tell_held(id);
+  }
+  /// All parts are where the order says, and of one moment.
+  void gather(ModelNode& node, const StartRound& start) {
+    memory_starts_++;
+    std::map<int, KeptPart> parts;
+    for (const PartSource& source : start.sources) {
+      ModelNode& giver = nodes_[source.ticket];
+      REQUIRE(source.part.number == start.checkpoint);
+      const KeptPart* const given = find_part(giver, source.part);
+      REQUIRE(given != nullptr);
+      parts.emplace(source.part.part, *given);
+    }
+    REQUIRE(static_cast<int>(parts.size()) == start.sources.front().part.parts);
+    for (const auto& [number, part] : parts) {
+      REQUIRE_FALSE(part.content.is_half);
+      REQUIRE(part.content.round == parts.begin()->second.content.round);
+    }
+    KeptPart whole = parts.begin()->second;
+    whole.part.part = 0;
+    whole.part.parts = 1;
+    whole.counts = true;
+    for (KeptPart& own : node.kept)
+      if (own.part.number == start.checkpoint && own.part.parts > 1) node.copies.push_back(own);
+    std::erase_if(node.kept,
+                  [&](const KeptPart& own) { return own.part.number == start.checkpoint; });
+    node.kept.push_back(whole);
+  }
+  static const KeptPart* find_part(const ModelNode& node, const CheckpointPart& wanted) {
+    for (const auto* const parts : {&node.kept, &node.copies})
+      for (const KeptPart& part : *parts)
+        if (part.counts && part.part == wanted) return &part;
+    return nullptr;
   }
   void obey_one(const NodeId& id) {
     ModelNode& node = nodes_[id];
@@ -195,9 +204,9 @@ class RandomJob : protected RoundFixture {
       case What::kKeep:
         return keep(id, order);
       case What::kCounts:
-        return count(id, order.number);
+        return count(id, order);
       case What::kStage:
-        return stage(id, order.number);
+        return stage(id, order);
       case What::kMove:
         return move(id, order.number, order.parts);
       case What::kWritten:
@@ -209,8 +218,9 @@ class RandomJob : protected RoundFixture {
     CheckpointSaid answer{.what = Said::kKept, .number = order.number};
     const bool may = order.at_end || node.runs || node.ended_well;
     if (may && !node.saves && random_.chance(95)) {
-      std::erase_if(node.kept,
-                    [&](const KeptPart& part) { return part.part.number >= order.number; });
+      for (auto* const parts : {&node.kept, &node.copies})
+        std::erase_if(*parts,
+                      [&](const KeptPart& part) { return part.part.number >= order.number; });
       node.kept.push_back({{order.number, node.rank, node.nodes, node.round}, node.content});
       answer.done = true;
       answer.changed = node.content != node.counted;
@@ -219,7 +229,8 @@ class RandomJob : protected RoundFixture {
     // A node that refuses without saving says so when its folder is still again.
     if (!answer.done && node.runs && !node.saves) says(id, CheckpointSaid{.what = Said::kSaved});
   }
-  void count(const NodeId& id, int number) {
+  void count(const NodeId& id, const CheckpointOrder& order) {
+    const int number = order.number;
     ModelNode& node = nodes_[id];
     REQUIRE(std::ranges::count(node.kept, number,
                                [](const KeptPart& part) { return part.part.number; }) == 1);
@@ -231,39 +242,44 @@ class RandomJob : protected RoundFixture {
     }
     std::erase_if(node.kept,
                   [&](const KeptPart& part) { return part.part.number < number && !part.counts; });
+    for (const PartSource& source : order.copies)
+      if (nodes_[source.ticket].is_there && random_.chance(70)) copy(id, source);
   }
-  void stage(const NodeId& id, int number) {
-    bool done = false;
-    for (const KeptPart& part : nodes_[id].kept) {
-      if (part.part.number != number || random_.chance(disk_fails_)) continue;
-      disk_.staged[part.part.part] = {part, part.part.parts};
-      done = true;
+  void copy(const NodeId& id, const PartSource& source) {
+    ModelNode& node = nodes_[id];
+    for (KeptPart given : nodes_[source.ticket].kept) {
+      if (given.part.number != source.part.number || given.part.part != source.part.part ||
+          given.part.parts != source.part.parts || given.part.round != source.part.round)
+        continue;
+      given.counts = true;
+      given.part = source.part;
+      std::erase_if(node.copies,
+                    [&](const KeptPart& old) { return old.part.number <= given.part.number; });
+      node.copies.push_back(given);
+      says(id, CheckpointSaid{.what = Said::kCopied,
+                              .number = source.part.number,
+                              .part = source.part.part,
+                              .done = true});
+      return;
     }
-    says(id, CheckpointSaid{.what = Said::kStaged, .number = number, .done = done});
+  }
+  void stage(const NodeId& id, const CheckpointOrder& order) {
+    bool done = false;
+    for (const auto* const parts : {&nodes_[id].kept, &nodes_[id].copies})
+      for (const KeptPart& part : *parts) {
+        if (part.part.number != order.number || part.part.part != order.part ||
+            part.part.parts != order.parts || !part.counts || random_.chance(disk_fails_))
+          continue;
+        disk_.staged[part.part.part] = part;
+        done = true;
+      }
+    says(id, CheckpointSaid{
+                 .what = Said::kStaged, .number = order.number, .part = order.part, .done = done});
   }
   void move(const NodeId& id, int number, int parts) {
     bool done = !random_.chance(disk_fails_);
-    if (done && number != 0 && disk_.number != number) {
-      done = static_cast<int>(disk_.staged.size()) >= parts;
-      for (int part = 0; done && part < parts; ++part)
-        done = disk_.staged.contains(part) && disk_.staged[part].first.part.number == number &&
-               disk_.staged[part].second == parts;
-      if (done) take_parts(number, parts);
-    }
+    if (done && number != 0 && disk_.number != number) done = disk_.move(number, parts);
     says(id, CheckpointSaid{.what = Said::kWritten, .number = disk_.number, .done = done});
-  }
-  /// The heart of it: one number, nobody's half, and never an older one.
-  void take_parts(int number, int parts) {
-    REQUIRE(number > disk_.number);
-    disk_.parts.clear();
-    for (int part = 0; part < parts; ++part) {
-      REQUIRE_FALSE(disk_.staged[part].first.content.is_half);
-      REQUIRE(disk_.staged[part].first.counts);
-      REQUIRE(disk_.staged[part].first.content.round == disk_.staged[0].first.content.round);
-      disk_.parts[part] = disk_.staged[part].first.content;
-    }
-    disk_.number = number;
-    disk_.staged.clear();
   }
 
   // --- progress ---
@@ -341,6 +357,8 @@ class RandomJob : protected RoundFixture {
   std::map<NodeId, ModelNode> nodes_;
   ModelDisk disk_;
   int coordinators_ = 1;
+  int memory_starts_ = 0;
+  bool gives_ = false;   // nodes give each other what they hold
   int disk_fails_ = 10;  // in a hundred tries
 };
 
@@ -348,6 +366,7 @@ TEST_CASE_METHOD(RandomJob, "whatever happens, what is on disk is one checkpoint
   int written = 0;
   for (std::uint64_t seed = 1; seed <= 2'000; ++seed) {
     INFO("seed " << seed);
+    gives_ = seed % 4 != 0;
     begin(seed);
     disk_fails_ = random_.chance(50) ? 10 : 0;
     for (int event = 0; event < 300; ++event) one_event();
@@ -355,6 +374,7 @@ TEST_CASE_METHOD(RandomJob, "whatever happens, what is on disk is one checkpoint
     written += disk_.number;
   }
   CHECK(written > 2'000);
+  CHECK(memory_starts_ > 2'000);
 }
 
 }  // namespace

@@ -41,7 +41,9 @@ class RoundFixture {
   /// A Join comes over a new connection, all that follows over the node's last one.
   void says(const NodeId& node, const AgentMessage& message) {
     if (std::holds_alternative<Join>(message)) peers_[node] = ++last_peer_;
-    step(FromPeer{peers_[node], message, "host-" + node});
+    const auto address = addresses_.find(node);
+    step(FromPeer{peers_[node], message,
+                  address == addresses_.end() ? "host-" + node : address->second});
   }
   /// A worker that ends so, as its agent tells and has judged it.
   static WorkerFailed failed(int round, int rank, ExitStatus status = {.code = 1},
@@ -135,8 +137,9 @@ class RoundFixture {
   CoordinatorRules rules_;
   TimePoint now_{};
   int stores_opened_ = 0;
-  int store_world_size_ = 0;        // the last round's
-  std::map<NodeId, PeerId> peers_;  // the last connection of each node
+  int store_world_size_ = 0;                 // the last round's
+  std::map<NodeId, std::string> addresses_;  // hosts that are not called host-NODE
+  std::map<NodeId, PeerId> peers_;           // the last connection of each node
   PeerId last_peer_ = 0;
 
  private:
