@@ -99,7 +99,7 @@ function ranksBox(ranks) {
 function nodeCard(node, own) {
   const card = make("div"), head = make("div", "node-head");
   head.append(make("b", "", node.host), make("span"));
-  card.append(head, make("div", "soft"), ranksBox(own), make("div", "loads"));
+  card.append(head, make("div", "soft"), ranksBox(own), make("div", "loads"), make("div", "kept"));
   card.dataset.host = node.host;
   return card;
 }
@@ -149,18 +149,32 @@ function loadParts([name, percent, text]) {
   return [make("span", "soft", name), bar, make("span", "", text)];
 }
 
+function sizeOf(bytes) {
+  const units = ["KiB", "MiB", "GiB"];
+  let unit = "B";
+  for (; bytes >= 1024 && units.length; bytes /= 1024) unit = units.shift();
+  return (bytes < 10 && bytes % 1 ? bytes.toFixed(1) : Math.round(bytes)) + " " + unit;
+}
+// Which checkpoints a node keeps, in the words of `ddprun status`.
+function keptOf({ checkpoints: kept }) {
+  if (!kept) return "";
+  if (!kept.newest) return "no checkpoint is complete yet";
+  return kept.newest + " (" + sizeOf(kept.bytes) + ") in memory for " + duration(kept.age_ms / 1000) + ", on disk " + (kept.written || "none");
+}
+
 const lossOf = (node) => duration(node.silent_ms / 1000) + " ago: " + node.reason;
 function paintNodes(nodes) {
   const [hosts, odd] = map.children;
   const lost = nodes.filter((node) => node.state === "lost");
   if (!map.classList.contains("many")) {
     nodes.forEach((node, i) => {
-      const card = map.children[i], [head, why, , loads] = card.children, state = stateOf(node);
+      const card = map.children[i], [head, why, , loads, kept] = card.children, state = stateOf(node);
       card.className = "node " + state;
       card.dataset.state = state;
       head.lastChild.className = "badge " + state;
       head.lastChild.textContent = state;
       loads.replaceChildren(...loadsOf(node).flatMap(loadParts));
+      kept.textContent = keptOf(node);
       why.textContent = lost.includes(node) ? lossOf(node) : "";
     });
     return;
@@ -168,7 +182,7 @@ function paintNodes(nodes) {
   nodes.forEach((node, i) => {
     const loads = loadsOf(node).map(([name, , text]) => name + " " + text);
     hosts.children[i].className = "host " + stateOf(node);
-    hosts.children[i].title = [node.host + ": " + stateOf(node), ...loads].join(", ");
+    hosts.children[i].title = [node.host + ": " + stateOf(node), ...loads, keptOf(node)].filter(Boolean).join(", ");
   });
   odd.replaceChildren(...lost.slice(0, 6).map((node) => make("div", "", node.host + " was lost " + lossOf(node))),
     lost.length > 6 ? "and " + count(lost.length - 6, "more lost node") : "");

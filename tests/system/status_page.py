@@ -197,6 +197,32 @@ def see_loads(page):
     assert "GPU" not in page.evaluate("document.querySelector('.loads').innerText")
 
 
+def see_checkpoints(page):
+    """Which checkpoints a node keeps; with many nodes, where the pointer is."""
+    kept = {"newest": "checkpoint-500", "bytes": 1.9 * 2**30, "age_ms": 12_000, "written": "checkpoint-400"}
+    sentence = "checkpoint-500 (1.9 GiB) in memory for 12 s, on disk checkpoint-400"
+    texts = "[...document.querySelectorAll('.kept')].map((kept) => kept.offsetHeight ? kept.innerText : '')"
+    status = job(3, [rank(i) for i in range(3)])
+    status["nodes"][0]["checkpoints"] = kept
+    status["nodes"][1]["checkpoints"] = {"newest": "", "bytes": 0, "age_ms": 0, "written": ""}
+    show(page, status)
+    assert page.evaluate(texts) == [sentence, "no checkpoint is complete yet", ""], page.evaluate(texts)
+    status["nodes"][0]["checkpoints"] = {**kept, "bytes": 700, "written": ""}
+    show(page, status)
+    assert page.evaluate(texts)[0] == "checkpoint-500 (700 B) in memory for 12 s, on disk none", page.evaluate(texts)
+    long_name = "c" * 255
+    status["nodes"][0]["checkpoints"] = {**kept, "newest": long_name}
+    page.look(360, 640)
+    show(page, status)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.look(1000, 800)
+    many = job(20, [rank(i) for i in range(20)])
+    many["nodes"][7]["checkpoints"] = kept
+    show(page, many)
+    titles = page.evaluate("[...document.querySelectorAll('.host')].map((host) => host.title)")
+    assert titles[7] == "h8: running, " + sentence and titles[8] == "h9: running", titles[7:9]
+
+
 def see_report(page):
     """How a job has ended, and why."""
     ended = {"state": "ended", "step": 900, "steps": 1000, "round": 2, "rounds": [STOPPED, {**SECOND, "ended_unix_ms": BEGAN_MS + 599_000}]}
@@ -291,6 +317,7 @@ with browser.Browser() as page:
     see_hang(page)
     see_events(page)
     see_loads(page)
+    see_checkpoints(page)
     see_report(page)
     see_many_ranks(page)
     see_collectives(page)

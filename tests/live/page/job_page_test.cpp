@@ -24,6 +24,8 @@ TEST_CASE("the page is light, and has no comments and no indentation") {
   const std::string page = job_page("n0nce", "");
   CHECK(page.size() < 46'000);
   for (const char* other : {"\n//", "\n "}) CHECK(page.find(other) == std::string::npos);
+  CHECK_THAT(page, contains("\n*{box-sizing:border-box;}\n"));
+  CHECK_THAT(page, contains("font:15px/1.45 system-ui,sans-serif;"));
 }
 
 TEST_CASE("a browser runs no other script in the page, and puts it into no frame") {
