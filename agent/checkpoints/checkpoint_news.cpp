@@ -6,6 +6,11 @@
 
 namespace ddprun {
 
+std::string origin_of(const std::string& name, std::int64_t bytes_from_disk) {
+  if (bytes_from_disk == 0) return name + ", from memory";
+  return fmt::format("{}, with {} from disk", name, bytes_text(bytes_from_disk));
+}
+
 std::string sentence_of(const CheckpointNews& news) {
   switch (news.what) {
     case CheckpointNews::What::kKept:
@@ -14,10 +19,7 @@ std::string sentence_of(const CheckpointNews& news) {
       return fmt::format("{} ({}) is on disk", news.name, bytes_text(news.bytes));
     case CheckpointNews::What::kPutBack:
       if (news.name.empty()) return "workers begin without a checkpoint: none is complete yet";
-      if (news.bytes_from_disk == 0)
-        return fmt::format("workers continue from {}, from memory", news.name);
-      return fmt::format("workers continue from {}, with {} from disk", news.name,
-                         bytes_text(news.bytes_from_disk));
+      return "workers continue from " + origin_of(news.name, news.bytes_from_disk);
   }
   return "";
 }

@@ -15,6 +15,9 @@ struct CheckpointNews {
   std::int64_t bytes_from_disk = 0;  // kPutBack: those that memory had no more
 };
 
+/// Where workers find it: "checkpoint-500, from memory".
+std::string origin_of(const std::string& name, std::int64_t bytes_from_disk);
+
 /// "checkpoint-500 (1.2 GiB) is in memory".
 std::string sentence_of(const CheckpointNews& news);
 

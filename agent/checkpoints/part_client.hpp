@@ -26,7 +26,8 @@ inline constexpr std::chrono::seconds kPartPatience{10};
 
 class PartClient {
  public:
-  /// Connects to the node that has that part. Errors: kUnavailable, kTimeout, kDenied, with a sentence.
+  /// Connects to the node that has that part. Errors: kUnavailable, kTimeout, kDenied, with a
+  /// sentence.
   static Result<std::unique_ptr<PartClient>> connect(const PartSource& source,
                                                      const std::shared_ptr<const TlsContext>& tls);
   ~PartClient();

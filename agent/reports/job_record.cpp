@@ -14,6 +14,14 @@ namespace ddprun {
 void JobRecord::begin_round(const StartRound& round) {
   job_.round = round;
   may_ask_nccl_ = round.first_rank == 0;
+  const auto news = std::exchange(put_back_, std::nullopt);
+  if (!news || news->name.empty()) return;
+  if (job_.continued.size() == kRestartsToldMax) job_.continued.erase(job_.continued.begin());
+  job_.continued.push_back({round.round, news->name, news->bytes_from_disk});
+}
+
+void JobRecord::hear(const CheckpointNews& news) {
+  if (news.what == CheckpointNews::What::kPutBack) put_back_ = news;
 }
 
 void JobRecord::hear(const CoordinatorMessage& message) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "agent/checkpoints/checkpoint_news.hpp"
 #include "agent/reports/job_report.hpp"
 #include "base/asio.hpp"
 #include "rendezvous/messages/messages.hpp"
@@ -23,6 +24,7 @@ struct RecordedJob {
   std::vector<PastHang> past_hangs;  // the last ones that are over
   /// The last round that was begun here, as this node takes part in it; nullopt: none was.
   std::optional<StartRound> round;
+  std::vector<ContinuedRound> continued;  // the last ones that began with a checkpoint
 };
 
 class JobRecord {
@@ -38,6 +40,8 @@ class JobRecord {
   /// Takes down what the coordinator says. It was shown to the user before, so that what NCCL says
   /// of a hang follows what is known of it.
   void hear(const CoordinatorMessage& message);
+  /// What becomes of checkpoints. One that is put back is for the round that begins next.
+  void hear(const CheckpointNews& news);
   /// NCCL has said so of the hang of that number, from 1 up. It may answer when that is over, and
   /// the next one has begun.
   void hear_nccl(int hang, std::vector<std::string> wrong);
@@ -56,7 +60,8 @@ class JobRecord {
 
   asio::any_io_executor executor_;
   RecordedJob job_;
-  int hangs_ = 0;  // so far, with the one that lasts
+  int hangs_ = 0;                           // so far, with the one that lasts
+  std::optional<CheckpointNews> put_back_;  // no round has begun with it yet
   std::function<void()> hang_changed_ = [] {};
   std::function<void()> started_ = [] {};
   bool may_ask_nccl_ = false;  // rank 0 is here, and was not asked in this round

@@ -10,6 +10,17 @@
 #include "rendezvous/messages/report_fields.hpp"
 #include "rendezvous/verdict/crash.hpp"
 
+namespace ddprun::fields {
+
+// clang-format off
+template <> inline constexpr auto kFields<ContinuedRound> = table(
+    field<&ContinuedRound::round>("round"),
+    text<&ContinuedRound::checkpoint>("checkpoint", kCheckpointName),
+    field<&ContinuedRound::bytes_from_disk>("bytes_from_disk"));
+// clang-format on
+
+}  // namespace ddprun::fields
+
 namespace ddprun {
 
 namespace {
@@ -89,6 +100,8 @@ std::string to_json(const JobReport& report) {
       out["followers"].push_back(follower_json(each));
   for (const RestartTimes& each : report.restarts)
     out["restarts"].push_back(Json(fields::to_object(each)));
+  for (const ContinuedRound& each : report.continued)
+    out["continued"].push_back(Json(fields::to_object(each)));
   if (report.goodput) out["goodput"] = fields::to_object(*report.goodput);
   if (report.changed) out["changed_since_good_run"] = Json(fields::to_object(*report.changed));
   return json_text(out, JsonStyle::kIndented) + "\n";
@@ -224,6 +237,8 @@ JobReport report_from(const json& in) {
     report.past_hangs.push_back({hang_from(past), integer_at(past, "lasted_ms", std::int64_t{-1})});
   for (const json& each : list_at(in, "restarts"))
     report.restarts.push_back(fields::from_object<RestartTimes>(each, "restarts"));
+  for (const json& each : list_at(in, "continued"))
+    report.continued.push_back(fields::from_object<ContinuedRound>(each, "continued"));
   if (const json& goodput = at(in, "goodput"); !goodput.is_null())
     report.goodput = fields::from_object<Goodput>(goodput, "goodput");
   if (const json& changed = at(in, "changed_since_good_run"); !changed.is_null())

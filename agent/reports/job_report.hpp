@@ -27,6 +27,14 @@ struct PastHang {
 /// A report has at most this many, the last ones.
 inline constexpr std::size_t kPastHangsMax = 8;
 
+/// The checkpoint that this node's workers found when a round began (--checkpoints).
+struct ContinuedRound {
+  int round = 0;
+  std::string checkpoint;            // its name
+  std::int64_t bytes_from_disk = 0;  // 0: all of it was in memory
+  bool operator==(const ContinuedRound&) const = default;
+};
+
 /// The schema's name and version. Later versions may have more fields.
 inline constexpr char kReportSchema[] = "ddprun.report/1";
 
@@ -49,6 +57,7 @@ struct JobReport {
   std::optional<HangReport> hang;  // the last one that was not over when the job ended, or now
   std::vector<PastHang> past_hangs;
   std::vector<RestartTimes> restarts;
+  std::vector<ContinuedRound> continued;  // the last kRestartsToldMax
   std::optional<Goodput> goodput;
   /// What differs from the last good run of the script; nullopt: none is known here.
   std::optional<SinceGoodRun> changed;

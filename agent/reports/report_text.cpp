@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/checkpoints/checkpoint_news.hpp"
 #include "agent/reports/hang_text.hpp"
 #include "base/number_text.hpp"
 #include "base/numbers.hpp"
@@ -34,10 +35,15 @@ std::string in_restarts(const Goodput& times) {
       has_first_steps ? "" : ", without the time to a first step, which is not known");
 }
 
+/// "12 steps done again".
+std::string again_text(std::int64_t steps, bool at_least) {
+  return (at_least ? "at least " : "") + counted(steps, "step") + " done again";
+}
+
 std::string steps_again(const Goodput& times) {
   if (times.lost_steps <= 0) return "";
-  return fmt::format("{}{} done again ({:.1f} s)", times.lost_at_least ? "at least " : "",
-                     counted(times.lost_steps, "step"), times.lost_s);
+  return fmt::format("{} ({:.1f} s)", again_text(times.lost_steps, times.lost_at_least),
+                     times.lost_s);
 }
 
 }  // namespace
@@ -127,6 +133,15 @@ std::string restarts_line(const JobReport& report) {
   return line + history;
 }
 
+/// "round 2 continued from checkpoint-500, from memory: 3 steps done again".
+std::string continued_line(const ContinuedRound& round, const JobReport& report) {
+  std::string line = fmt::format("round {} continued from {}", round.round,
+                                 origin_of(round.checkpoint, round.bytes_from_disk));
+  const auto restart = std::ranges::find(report.restarts, round.round, &RestartTimes::round);
+  if (restart == report.restarts.end() || restart->steps_again < 0) return line;
+  return line + ": " + again_text(restart->steps_again, restart->again_at_least);
+}
+
 /// "rank 0: connection reset, 12 ms later", "ranks 3-63: stopped by ddprun".
 std::string follower(const Followers& followers) {
   std::string who = ranks_text(followers.ranks) + ": " + followers.what;
@@ -160,7 +175,8 @@ void quote_worker(Lines& out, const JobReport& report, Output output) {
   Lines last;
   std::ranges::copy_if(worker.last_lines, std::back_inserter(last), says_something);
   if (last.size() == 1 && cause.sentence.find(last.front()) != std::string::npos) return;
-  const std::size_t most = kQuotedMax - (report.changed ? 1 : 0);
+  const std::size_t most =
+      kQuotedMax - (report.changed ? 1 : 0) - (report.continued.empty() ? 0 : 1);
   if (last.size() > most) last.erase(last.begin(), last.end() - static_cast<std::ptrdiff_t>(most));
   quote(out, "its last lines:", last);
 }
@@ -196,6 +212,7 @@ Lines details(const JobReport& report, Output output) {
   for (const Cause& also : verdict.also) lines.push_back("also: " + also.sentence);
   lines.push_back(followers_line(verdict.followers));
   lines.push_back(restarts_line(report));
+  if (!report.continued.empty()) lines.push_back(continued_line(report.continued.back(), report));
   if (!verdict.no_restart.empty()) lines.push_back("no further restart: " + verdict.no_restart);
   if (!report.node_note.empty()) lines.push_back("the last round ran " + report.node_note);
   if (report.changed) lines.push_back(changes_text(*report.changed));
@@ -234,6 +251,10 @@ std::string explain_text(const JobReport& report) {
         past.lasted_ms < 0 ? "; then a new round began"
                            : fmt::format("; they went on after {} s", past.lasted_ms / 1000)));
   for (const RestartTimes& each : report.restarts) lines.push_back(times_text(each));
+  // The failure's own lines have the last one.
+  const std::size_t above = report.verdict && !report.continued.empty() ? 1 : 0;
+  for (std::size_t i = 0; i + above < report.continued.size(); ++i)
+    lines.push_back(continued_line(report.continued[i], report));
   if (report.goodput) lines.push_back(times_text(*report.goodput));
   return text + text_of(lines);
 }

@@ -122,11 +122,6 @@ class Run {
   /// Nothing runs yet, and the next run goes on with what a signal leaves.
   Result<void> begin_checkpoints() {
     if (!spec_.node.checkpoints) return {};
-    const auto tell = [this](const CheckpointNews& news) {
-      const bool begins = news.what == CheckpointNews::What::kPutBack && !news.name.empty();
-      log::write(begins ? log::Level::kWarning : log::Level::kInfo, sentence_of(news));
-      event_log_.note(news);
-    };
     PeerTls tls;
     if (spec_.secret) {
       const auto accepts = TlsContext::for_coordinator(job_key(*spec_.secret, node_.run.run_id));
@@ -135,7 +130,9 @@ class Run {
       if (!connects) return connects.error();
       tls = {*accepts, *connects};
     }
-    checkpoints_ = make_keeper(io_.get_executor(), *spec_.node.checkpoints, tell, std::move(tls));
+    checkpoints_ = make_keeper(
+        io_.get_executor(), *spec_.node.checkpoints,
+        [this](const CheckpointNews& news) { tell(news); }, std::move(tls));
     std::optional<Result<void>> begun;
     const auto note = [&](Result<void> how) { begun = std::move(how); };
     start_coroutine(io_, then(checkpoints_->begin(), note), report_failure("checkpoints"));
@@ -151,6 +148,7 @@ class Run {
     auto agent = std::make_optional<Agent>(io_.get_executor(), spec_, node_, agent_services());
     const JobRecord& record = agent->record();
     agent->record().when_hang_changes([this, &record] { report_hang(record.job().hang); });
+    if (put_back_) agent->record().hear(*put_back_);
     agent_ = &*agent;
     for (Service* const service : services_) service->start(*agent);
     signals_->release();
@@ -197,6 +195,15 @@ class Run {
   }
 
  private:
+  void tell(const CheckpointNews& news) {
+    const bool is_put_back = news.what == CheckpointNews::What::kPutBack;
+    const bool begins = is_put_back && !news.name.empty();
+    log::write(begins ? log::Level::kWarning : log::Level::kInfo, sentence_of(news));
+    event_log_.note(news);
+    if (agent_ != nullptr) return agent_->record().hear(news);
+    if (is_put_back) put_back_ = news;
+  }
+
   AgentServices agent_services() {
     return {.consoles = consoles_,
             .coordinator = coordinator_,
@@ -275,7 +282,8 @@ class Run {
   std::optional<RunDirectory> directory_;
   EventLog event_log_;
   std::unique_ptr<CheckpointKeeper> checkpoints_;
-  Agent* agent_ = nullptr;  // while it runs
+  std::optional<CheckpointNews> put_back_;  // before there was an agent
+  Agent* agent_ = nullptr;                  // while it runs
   ReportWriter reports_;
   OwnCoordinator coordinator_{io_, spec_, events_, [this](HttpRequest request) {
                                 return log_from_agent(std::move(request));

@@ -146,6 +146,7 @@ JobReport job_report(const AgentEnd& end, const RunFacts& run, const EndFacts& f
     report.log_file = log_file_of(report, facts.outcome);
   }
   report.past_hangs = facts.job.past_hangs;
+  report.continued = facts.job.continued;
   if (round) report.node_note = round->node_note;
   report.sentence = sentence_of(end, run, report.verdict);
   if (!facts.job.times) return report;

@@ -14,18 +14,20 @@ inline constexpr std::size_t kRestartsToldMax = 64;
 /// The times of one restart, each from the end of the one before it, in milliseconds; -1: not
 /// known.
 struct RestartTimes {
-  int round = 0;                 // that began with it
-  int from_round = 0;            // that was stopped for it
-  std::string reason;            // why it was stopped
-  double detected_ms = -1;       // from the failure until the stop was ordered
-  double stopped_ms = -1;        // until nothing of the round was alive on any node
-  double sealed_ms = -1;         // until enough nodes were there for the next one
-  double started_ms = -1;        // until all nodes had started their workers
-  double first_step_ms = -1;     // until the first of these workers showed progress
-  bool in_place = false;         // the workers that could stay did, parked
-  bool awaits_step = false;      // a first step is late: workers showed progress in a round before
-  bool first_step_seen = false;  // by a look from time to time: it was done by then, or before
-  bool nobody_lost = false;      // the workers have only left the round to take others in
+  int round = 0;                  // that began with it
+  int from_round = 0;             // that was stopped for it
+  std::string reason;             // why it was stopped
+  double detected_ms = -1;        // from the failure until the stop was ordered
+  double stopped_ms = -1;         // until nothing of the round was alive on any node
+  double sealed_ms = -1;          // until enough nodes were there for the next one
+  double started_ms = -1;         // until all nodes had started their workers
+  double first_step_ms = -1;      // until the first of these workers showed progress
+  bool in_place = false;          // the workers that could stay did, parked
+  bool awaits_step = false;       // a first step is late: workers showed progress in a round before
+  bool first_step_seen = false;   // by a look from time to time: it was done by then, or before
+  bool nobody_lost = false;       // the workers have only left the round to take others in
+  std::int64_t steps_again = -1;  // that were done once more in the round; -1: not known
+  bool again_at_least = false;    // more may have been: the first step was not seen
   bool operator==(const RestartTimes&) const = default;
 };
 

@@ -53,7 +53,9 @@ template <> inline constexpr auto kFields<RestartTimes> = table(
     if_known(field<&RestartTimes::stopped_ms>("stopped_ms")),
     if_known(field<&RestartTimes::sealed_ms>("sealed_ms")),
     if_known(field<&RestartTimes::started_ms>("started_ms")),
-    if_known(field<&RestartTimes::first_step_ms>("first_step_ms")));
+    if_known(field<&RestartTimes::first_step_ms>("first_step_ms")),
+    if_known(field<&RestartTimes::steps_again>("steps_again")),
+    if_any(field<&RestartTimes::again_at_least>("again_at_least")));
 template <> inline constexpr auto kFields<Goodput> = table(
     field<&Goodput::wall_s>("wall_s"), field<&Goodput::training_s>("training_s"),
     field<&Goodput::restarts_s>("restarts_s"), field<&Goodput::restarts>("restarts"),

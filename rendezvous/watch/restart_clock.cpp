@@ -82,6 +82,17 @@ void RestartClock::progressed(Advance seen) {
   if (is_sign && (seen.first || !round_->moved)) move(first, seen.first.has_value());
   if (seen.step >= 0) note(round_->steps, seen, first);
   steps_are_told_ = steps_are_told_ || seen.step >= 0;
+  count_again();
+}
+
+/// A first step that is heard later, and is nearer to the truth, replaces one that was seen.
+void RestartClock::count_again() {
+  if (!round_->restart || !round_->steps.first || !before_.last) return;
+  Lost again;
+  add_lost(again, round_->steps);
+  round_->restart->times.steps_again = again.steps;
+  round_->restart->times.again_at_least = again.at_least;
+  keep();
 }
 
 /// Until then it was unknown what the workers did, so it was the start-up.

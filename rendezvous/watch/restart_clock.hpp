@@ -130,6 +130,7 @@ class RestartClock {
   static void note(Steps& steps, const Advance& seen, TimePoint first_at);
   void close_round(TimePoint now);
   void add_lost(Lost& lost, const Steps& steps) const;
+  void count_again();
   void keep() { restarts_.back() = round_->restart->times; }
   TimePoint training_began(TimePoint end) const;
   Clock::duration training_until(TimePoint now) const;

@@ -26,6 +26,7 @@ report = json.load(open(sys.argv[1]))
 assert (report["restarts_used"], report["max_restarts"]) == (1, 1), report
 (restart,) = report["restarts"]
 assert restart["first_step_ms"] >= 0 and "first_step_seen" not in restart, restart
+assert restart["steps_again"] == 30 and "again_at_least" not in restart, restart
 goodput = report["goodput"]
 assert goodput["lost_steps"] == 30 and "lost_at_least" not in goodput, goodput
 assert goodput["restarts"] == 1 and goodput["changes"] == 0, goodput

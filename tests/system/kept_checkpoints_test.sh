@@ -41,7 +41,7 @@ left_nothing() {
 }
 
 # A rank is killed in the midst of the second save: all go on from the first one, and nothing of the second is left.
-KILLED_AT=2 keep --max-restarts 1
+KILLED_AT=2 keep --max-restarts 1 --report-file "$scratch/report.json"
 begun 0
 save
 kept 1
@@ -58,6 +58,9 @@ ends 0
 # shellcheck disable=SC2046
 has "$disk" $(of 1) $(of 2) $(of 3) train.log
 left_nothing
+"$DDPRUN" explain "$scratch/report.json" >"$scratch/explained" || fail "no report can be explained"
+grep -qx "round 2 continued from checkpoint-1, from memory" "$scratch/explained" ||
+  fail "the report does not say from which checkpoint: $(cat "$scratch/explained")"
 
 # The next run begins with what is on disk. SIGKILL ends ddprun: what is in memory stays there.
 export STEPS=5
@@ -82,10 +85,13 @@ left_nothing
 
 # What workers save when they are asked to end counts, as all of them end well.
 export STEPS=9
-ON_TERM=save keep
+ON_TERM=save keep --report-file "$scratch/report.json"
 begun 5
 kill -TERM "$pid"
 ends 143
+"$DDPRUN" explain "$scratch/report.json" >"$scratch/explained" || fail "no report can be explained"
+grep -qx "round 1 continued from checkpoint-5, with .* from disk" "$scratch/explained" ||
+  fail "the report does not say from which checkpoint the job began: $(cat "$scratch/explained")"
 [ -s "$disk/checkpoint-99/rank_1.bin" ] || fail "the last checkpoint is lost: $(find "$disk")"
 left_nothing
 

@@ -76,6 +76,30 @@ TEST_CASE_METHOD(RecordFixture, "the last round is known, and that its workers r
   CHECK(record_.job().round->group_rank == 1);
 }
 
+TEST_CASE_METHOD(RecordFixture,
+                 "the checkpoint that was put back belongs to the round that begins") {
+  using What = CheckpointNews::What;
+  record_.hear({.what = What::kPutBack, .name = "c-1", .bytes_from_disk = 700});
+  record_.hear({.what = What::kPutBack, .name = "c-2"});  // the first one was for no round
+  record_.begin_round({.round = 2});
+  record_.hear({.what = What::kKept, .name = "c-3"});
+  record_.begin_round({.round = 3});  // its workers began without memory
+  record_.hear({.what = What::kPutBack, .name = ""});
+  record_.begin_round({.round = 4});  // and here nothing was kept yet
+  record_.hear({.what = What::kPutBack, .name = "c-3", .bytes_from_disk = 700});
+  record_.begin_round({.round = 5});
+  CHECK(record_.job().continued == std::vector<ContinuedRound>{{2, "c-2", 0}, {5, "c-3", 700}});
+}
+
+TEST_CASE_METHOD(RecordFixture, "of many rounds the last ones are known") {
+  for (int round = 1; round <= 100; ++round) {
+    record_.hear({.what = CheckpointNews::What::kPutBack, .name = "c"});
+    record_.begin_round({.round = round});
+  }
+  CHECK(record_.job().continued.size() == kRestartsToldMax);
+  CHECK(record_.job().continued.back().round == 100);
+}
+
 TEST_CASE_METHOD(RecordFixture, "a job that was in no hang tells of none") {
   record_.hear(StartRound{});
   record_.hear(HangOver{});

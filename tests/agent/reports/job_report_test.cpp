@@ -118,9 +118,22 @@ TEST_CASE("restarts and goodput are written if they are known") {
       "from_round": 1, "in_place": true, "awaits_step": false, "detected_ms": 4.0, "stopped_ms": 31.0, "sealed_ms": 2.0,
       "started_ms": 9.0, "first_step_ms": 1900.0},
       {"round": 3, "from_round": 0, "in_place": false, "awaits_step": false, "reason": "why"}])"));
+  report.restarts = {{.round = 2, .steps_again = 3, .again_at_least = true}};
+  const json restart = report_of(report)["restarts"][0];
+  CHECK(restart["steps_again"] == 3);
+  CHECK(restart["again_at_least"] == true);
   CHECK(out["goodput"] == json::parse(R"({"wall_s": 100.0, "training_s": 97.0,
       "restarts_s": 1.0, "restarts": 2, "lost_steps": 12, "lost_s": 1.5, "changes": 0,
       "goodput_percent": 95.5})"));
+}
+
+TEST_CASE("the checkpoint of each round is written, and how much of it came from disk") {
+  JobReport report;
+  CHECK_FALSE(report_of(report).contains("continued"));
+  report.continued = {{1, "checkpoint-400", 1'000}, {2, "checkpoint-500", 0}};
+  CHECK(report_of(report)["continued"] == json::parse(R"([
+      {"round": 1, "checkpoint": "checkpoint-400", "bytes_from_disk": 1000},
+      {"round": 2, "checkpoint": "checkpoint-500", "bytes_from_disk": 0}])"));
 }
 
 TEST_CASE("a report is JSON whatever bytes are in its texts") {
@@ -152,6 +165,9 @@ JobReport full_report() {
   report.past_hangs = {{{.sentence = "they hung", .missing_ranks = "2"}, 1500}, {{}, -1}};
   report.restarts = {{2, 1, "node h2 lost", 4, 31, 2, 9, 1900, true}, {.round = 3}};
   report.restarts.back().first_step_seen = report.restarts.back().nobody_lost = true;
+  report.restarts.back().steps_again = 3;
+  report.restarts.back().again_at_least = true;
+  report.continued = {{1, "checkpoint-400", 1'000}, {3, "checkpoint-500", 0}};
   report.goodput = Goodput{100, 97, 1, 2, 12, 1.5, 95.5, 2, 1, true};
   report.changed = SinceGoodRun{
       "2026-11-27T06:13:35Z",
@@ -169,6 +185,7 @@ TEST_CASE("a report that is read says what was written") {
   CHECK(read.worker == written.worker);
   CHECK(read.past_hangs == written.past_hangs);
   CHECK(read.restarts == written.restarts);
+  CHECK(read.continued == written.continued);
   CHECK(read.goodput == written.goodput);
   CHECK(read.restart_budget == written.restart_budget);
   CHECK(read.node_note == written.node_note);

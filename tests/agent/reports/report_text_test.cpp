@@ -159,6 +159,7 @@ JobReport whole() {
   report.verdict->also.assign(kOtherCausesMax, Cause{.sentence = "more"});
   report.changed =
       SinceGoodRun{.age_s = 60, .changes = {{ChangeKind::kVersion, "torch", "2.10.0", "2.11.0"}}};
+  report.continued = {{1, "checkpoint-400", 0}, {2, "checkpoint-500", 0}};
   return report;
 }
 
@@ -185,6 +186,7 @@ TEST_CASE("no text of a report gives an order to the terminal, or begins a line 
                                 .changes = {{ChangeKind::kVariable, evil, evil, evil},
                                             {ChangeKind::kFile, evil, evil, evil},
                                             {ChangeKind::kNode, evil, "", evil}}};
+  report.continued = {{1, evil, 0}, {2, evil, 0}};
   report.hang = HangReport{.sentence = evil, .stacks = {{.ranks = evil, .doing = evil}}};
   const std::string text = report_text(report, Output::kNotShown) + explain_text(report);
   CHECK(text.find('\x1b') == std::string::npos);
@@ -206,6 +208,32 @@ TEST_CASE("a report that is explained tells its hang and its restarts, too") {
              contains("before: rank 0 has not reached gloo:all_reduce; then a new round began\n"));
   CHECK_THAT(text, contains("round 1 \u2192 2 (node h2 lost): noticed 4.0 ms"));
   CHECK_THAT(text, contains("goodput 95.5 %\n"));
+}
+
+TEST_CASE("a failure's report says from which checkpoint the last round continued") {
+  JobReport report = job();
+  report.restarts_used = report.restarts_max = 2;
+  report.restarts = {{.round = 2, .steps_again = 40},
+                     {.round = 3, .steps_again = 3, .again_at_least = true}};
+  report.continued = {{1, "checkpoint-300", std::int64_t{3} << 29},
+                      {2, "checkpoint-400", 0},
+                      {3, "checkpoint-500", 0}};
+  const std::string last =
+      "  round 3 continued from checkpoint-500, from memory: at least 3 steps done again\n";
+  CHECK_THAT(shown(report), contains("  restarts: 2 of 2\n" + last));
+  CHECK_THAT(shown(report), !contains("checkpoint-400"));
+  const std::string explained = explain_text(report);
+  CHECK_THAT(explained, contains(last));
+  CHECK_THAT(explained, contains("\nround 1 continued from checkpoint-300, with 1.5 GiB from disk\n"
+                                 "round 2 continued from checkpoint-400, from memory: 40 steps "
+                                 "done again\n"));
+  CHECK_THAT(explained, !contains("\nround 3 continued"));
+}
+
+TEST_CASE("of a job that has finished, all its checkpoints are explained") {
+  const JobReport report{.continued = {{2, "checkpoint-400", 0}}};
+  CHECK_THAT(explain_text(report),
+             contains("\nround 2 continued from checkpoint-400, from memory\n"));
 }
 
 TEST_CASE("the report of a job that hangs explains the hang") {

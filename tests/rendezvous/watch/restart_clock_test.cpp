@@ -197,6 +197,8 @@ TEST_CASE_METHOD(ClockFixture,
   REQUIRE(times.has_value());
   CHECK(times->first_step_ms == 80);
   CHECK_FALSE(times->first_step_seen);
+  CHECK(times->steps_again == 20);
+  CHECK_FALSE(times->again_at_least);
   const Goodput goodput = clock.goodput(at(20s));
   CHECK(goodput.startup_s == 3);
   CHECK(goodput.lost_steps == 20);  // 21 to 40
@@ -207,9 +209,31 @@ TEST_CASE_METHOD(ClockFixture, "what was only seen is a bound: more may have bee
   for (const int step : {10, 20}) clock.progressed({.step = step, .at = at(step * 400ms)});
   restarts();
   clock.progressed({.step = 15, .at = at(13s)});
-  CHECK(clock.take_due(at(13s))->first_step_seen);
+  const auto times = clock.take_due(at(13s));
+  CHECK(times->first_step_seen);
+  CHECK(times->steps_again == 6);
+  CHECK(times->again_at_least);
   CHECK(clock.goodput(at(20s)).lost_steps == 6);
   CHECK(clock.goodput(at(20s)).lost_at_least);
+}
+
+TEST_CASE_METHOD(ClockFixture,
+                 "a restart counts its own steps, also where the first one is heard late") {
+  told(1, 3s, 40, at(5s));
+  restarts();
+  clock.progressed({.step = 30, .at = at(13s)});
+  CHECK(clock.restarts().back().steps_again == 11);  // 30 to 40
+  CHECK(clock.restarts().back().again_at_least);
+  told(21, 12'080ms, 45, at(14s));
+  CHECK(clock.restarts().back().steps_again == 20);  // 21 to 40
+  CHECK_FALSE(clock.restarts().back().again_at_least);
+  stops(2, "again", false, 0ms, at(15s));
+  clock.stopped(at(15s));
+  clock.sealed(3, 0, at(15s));
+  CHECK(clock.restarts().back().steps_again == -1);
+  told(43, 15'500ms, 50, at(16s));
+  CHECK(clock.restarts().back().steps_again == 3);  // 43 to 45
+  CHECK(clock.goodput(at(20s)).lost_steps == 23);
 }
 
 TEST_CASE_METHOD(ClockFixture, "how far the workers came may be heard while they are stopped") {
