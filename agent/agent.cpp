@@ -357,6 +357,7 @@ void Agent::tell(AgentMessage message) {
   if (auto* const beat = std::get_if<Beat>(&message)) {
     beat->load = load_.look(Clock::now());
     if (services_.checkpoints) beat->checkpoints = services_.checkpoints->status();
+    if (beat->checkpoints) beat->checkpoints->put_back = record_.job().put_back;
   }
   if (std::holds_alternative<WorkersStopped>(message)) tell_held();
   link_.send(message);

@@ -251,11 +251,19 @@ bool KeptFolder::is_written() const {
 }
 
 KeptCheckpoints KeptFolder::status() const {
-  KeptCheckpoints status{.written = title_of(disk_.there())};
+  const auto age = [now = unix_time_ms()](const Snapshot& of) {
+    return std::max<std::int64_t>(now - of.taken_unix_ms, 0);
+  };
+  const Snapshot& there = disk_.there();
+  KeptCheckpoints status{.written = title_of(there)};
+  if (there.number > 0) {
+    status.written_bytes = new_bytes(there);
+    status.written_age_ms = age(there);
+  }
   if (current_.files.empty()) return status;
   status.newest = title_of(current_);
   status.bytes = new_bytes(current_);
-  status.age_ms = std::max<std::int64_t>(unix_time_ms() - current_.taken_unix_ms, 0);
+  status.age_ms = age(current_);
   return status;
 }
 

@@ -16,6 +16,7 @@ void JobRecord::begin_round(const StartRound& round) {
   may_ask_nccl_ = round.first_rank == 0;
   const auto news = std::exchange(put_back_, std::nullopt);
   if (!news || news->name.empty()) return;
+  ++job_.put_back;
   if (job_.continued.size() == kRestartsToldMax) job_.continued.erase(job_.continued.begin());
   job_.continued.push_back({round.round, news->name, news->bytes_from_disk});
 }

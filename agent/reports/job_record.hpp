@@ -25,6 +25,7 @@ struct RecordedJob {
   /// The last round that was begun here, as this node takes part in it; nullopt: none was.
   std::optional<StartRound> round;
   std::vector<ContinuedRound> continued;  // the last ones that began with a checkpoint
+  int put_back = 0;                       // how many did
 };
 
 class JobRecord {

@@ -48,7 +48,9 @@ std::string labels_of(const JobStatus& job, const NodeStatus& node, std::size_t 
 }
 
 using OfJob = std::function<std::optional<double>(const JobStatus&)>;
+using OfNode = std::function<std::optional<double>(const NodeStatus&)>;
 using OfLoad = std::function<std::optional<double>(const NodeLoad&)>;
+using OfKept = std::function<std::optional<double>(const KeptCheckpoints&)>;
 using OfRank = std::function<std::optional<double>(const RankStatus&)>;
 
 std::string of_jobs(const std::vector<JobStatus>& jobs, const std::string& name,
@@ -98,23 +100,22 @@ std::string nodes(const std::vector<JobStatus>& jobs) {
   return metric.text();
 }
 
-/// What is known of the machines of nodes.
-std::string loads(const std::vector<JobStatus>& jobs, const std::string& name,
-                  const std::string& help, const OfLoad& value_of) {
+std::string of_nodes(const std::vector<JobStatus>& jobs, const std::string& name,
+                     const std::string& help, const OfNode& value_of) {
   Metric metric{name, help};
   for (const JobStatus& job : jobs)
-    for (std::size_t i = 0; i < job.nodes.size(); ++i) {
-      const NodeStatus& node = job.nodes[i];
-      if (const auto value = node.load ? value_of(*node.load) : std::nullopt)
-        metric.add(labels_of(job, node, i), *value);
-    }
+    for (std::size_t i = 0; i < job.nodes.size(); ++i)
+      if (const auto value = value_of(job.nodes[i]))
+        metric.add(labels_of(job, job.nodes[i], i), *value);
   return metric.text();
 }
 
 std::string machines(const std::vector<JobStatus>& jobs) {
   std::string text;
   const auto load = [&](const char* name, const char* help, const OfLoad& value) {
-    text += loads(jobs, name, help, value);
+    text += of_nodes(jobs, name, help, [&](const NodeStatus& node) {
+      return node.load ? value(*node.load) : std::nullopt;
+    });
   };
   load("ddprun_node_cpu_ratio", "How much of the node's CPUs is used.", [](const NodeLoad& s) {
     return number(s.cpu_percent >= 0, static_cast<double>(s.cpu_percent) / 100);
@@ -138,17 +139,28 @@ std::string machines(const std::vector<JobStatus>& jobs) {
 
 /// What nodes keep of checkpoints.
 std::string kept(const std::vector<JobStatus>& jobs) {
-  Metric bytes{"ddprun_checkpoint_bytes", "What the newest checkpoint in memory has changed."};
-  Metric age{"ddprun_checkpoint_age_seconds", "Time since the newest checkpoint was kept."};
-  for (const JobStatus& job : jobs)
-    for (std::size_t i = 0; i < job.nodes.size(); ++i) {
-      const NodeStatus& node = job.nodes[i];
-      if (!node.checkpoints || node.checkpoints->newest.empty()) continue;
-      const std::string labels = labels_of(job, node, i);
-      bytes.add(labels, static_cast<double>(node.checkpoints->bytes));
-      age.add(labels, static_cast<double>(node.checkpoints->age_ms) / 1000);
-    }
-  return bytes.text() + age.text();
+  std::string text;
+  const auto add = [&](const char* name, const char* help, const OfKept& value) {
+    text += of_nodes(jobs, name, help, [&](const NodeStatus& node) {
+      return node.checkpoints ? value(*node.checkpoints) : std::nullopt;
+    });
+  };
+  add("ddprun_checkpoint_bytes", "What the newest checkpoint in memory has changed.",
+      [](const KeptCheckpoints& k) { return number(!k.newest.empty(), k.bytes); });
+  add("ddprun_checkpoint_age_seconds", "Time since the newest checkpoint was kept.",
+      [](const KeptCheckpoints& k) {
+        return number(!k.newest.empty(), static_cast<double>(k.age_ms) / 1000);
+      });
+  add("ddprun_checkpoint_written_bytes", "What the newest checkpoint on disk has changed.",
+      [](const KeptCheckpoints& k) { return number(k.written_bytes >= 0, k.written_bytes); });
+  add("ddprun_checkpoint_written_age_seconds",
+      "Time since the newest checkpoint on disk was kept: what a lost node costs.",
+      [](const KeptCheckpoints& k) {
+        return number(k.written_age_ms >= 0, static_cast<double>(k.written_age_ms) / 1000);
+      });
+  add("ddprun_checkpoints_put_back", "Rounds of the node that began with a checkpoint.",
+      [](const KeptCheckpoints& k) { return number(k.put_back >= 0, std::int64_t{k.put_back}); });
+  return text;
 }
 
 }  // namespace

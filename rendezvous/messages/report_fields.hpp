@@ -34,7 +34,10 @@ constexpr TextLimit kCheckpointName{255};  // as long as a file's may be
 template <> inline constexpr auto kFields<KeptCheckpoints> = table(
     text<&KeptCheckpoints::newest>("newest", kCheckpointName),
     field<&KeptCheckpoints::bytes>("bytes"), field<&KeptCheckpoints::age_ms>("age_ms"),
-    text<&KeptCheckpoints::written>("written", kCheckpointName));
+    text<&KeptCheckpoints::written>("written", kCheckpointName),
+    if_known(field<&KeptCheckpoints::written_bytes>("written_bytes")),
+    if_known(field<&KeptCheckpoints::written_age_ms>("written_age_ms")),
+    if_known(field<&KeptCheckpoints::put_back>("put_back")));
 // clang-format on
 
 // The tables of the times of a job, to write or read them as JSON.

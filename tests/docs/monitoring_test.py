@@ -30,7 +30,8 @@ for step in range(600):
 """
 # It has no torch, and ddprun keeps no checkpoints of it.
 NOT_OF_THIS_JOB = {"ddprun_rank_collectives", "ddprun_rank_late_ratio", "ddprun_checkpoint_bytes",
-                   "ddprun_checkpoint_age_seconds"}
+                   "ddprun_checkpoint_age_seconds", "ddprun_checkpoint_written_bytes",
+                   "ddprun_checkpoint_written_age_seconds", "ddprun_checkpoints_put_back"}
 OF_GPUS = {"ddprun_node_gpu_ratio", "ddprun_node_gpu_memory_used_bytes", "ddprun_node_gpu_memory_bytes"}
 COMES_LATER = ("ddprun_samples_per_second", "ddprun_left_seconds", "ddprun_node_cpu_ratio")
 

@@ -43,6 +43,7 @@ class KeeperFixture {
     for (const std::string& name : saved) scratch_.write("out/" + name, name);
     run(keeper.end_round(true));
     while (!is_written_) loop_.run_one();
+    status_ = keeper.status();
     if (!is_killed) run(keeper.end(false));
     loop_.restart();
     loop_.poll();
@@ -72,6 +73,7 @@ class KeeperFixture {
   asio::io_context loop_{1};
   std::string began_with_;  // the checkpoint that was put back
   bool is_written_ = false;
+  std::optional<KeptCheckpoints> status_;  // before its end
 };
 
 TEST_CASE_METHOD(KeeperFixture, "what a program has saved is on disk when its job has ended") {
@@ -83,6 +85,18 @@ TEST_CASE_METHOD(KeeperFixture, "what a program has saved is on disk when its jo
   CHECK_FALSE(is_left("memory"));
   CHECK(job({}));
   CHECK(began_with_ == "model.pt");
+}
+
+TEST_CASE_METHOD(KeeperFixture, "a status tells what is in memory, and what is on disk") {
+  REQUIRE(job({}));
+  CHECK(status_->written.empty());
+  CHECK(status_->written_age_ms == -1);
+  REQUIRE(job({"first.bin"}));
+  CHECK(status_->newest == "first.bin");
+  CHECK(status_->bytes == 9);
+  CHECK(status_->written == "first.bin");
+  CHECK(status_->written_bytes == 9);
+  CHECK(status_->written_age_ms >= 0);
 }
 
 TEST_CASE_METHOD(KeeperFixture, "a job goes on with what a killed one has left in memory") {

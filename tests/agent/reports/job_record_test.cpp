@@ -96,6 +96,7 @@ TEST_CASE_METHOD(RecordFixture, "of many rounds the last ones are known") {
     record_.hear({.what = CheckpointNews::What::kPutBack, .name = "c"});
     record_.begin_round({.round = round});
   }
+  CHECK(record_.job().put_back == 100);
   CHECK(record_.job().continued.size() == kRestartsToldMax);
   CHECK(record_.job().continued.back().round == 100);
 }

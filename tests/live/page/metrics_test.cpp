@@ -57,13 +57,20 @@ TEST_CASE("checkpoints in memory have samples once one is complete") {
   JobStatus job = training();
   job.nodes.front().checkpoints.emplace();
   CHECK(metrics_text({job}).find("ddprun_checkpoint_bytes{") == std::string::npos);
-  job.nodes.front().checkpoints = KeptCheckpoints{"c-5", 700, 1'500, "c-4"};
+  CHECK(metrics_text({job}).find("ddprun_checkpoint_written_age_seconds{") == std::string::npos);
+  job.nodes.front().checkpoints = KeptCheckpoints{"c-5", 700, 1'500, "c-4", 600, 9'500, 3};
   const std::string text = metrics_text({job});
   CHECK_THAT(text,
              contains("ddprun_checkpoint_bytes{job_id=\"r\\\"1\",node=\"0\",host=\"h1\"} 700\n"));
   CHECK_THAT(
       text,
       contains("ddprun_checkpoint_age_seconds{job_id=\"r\\\"1\",node=\"0\",host=\"h1\"} 1.5\n"));
+  for (const char* sample :
+       {"checkpoint_written_bytes{", "checkpoint_written_age_seconds{", "checkpoints_put_back{"})
+    CHECK_THAT(text, contains("\nddprun_" + std::string{sample} + "job_id=\"r\\\"1\",node=\"0\","));
+  CHECK_THAT(text, contains("host=\"h1\"} 600\n"));
+  CHECK_THAT(text, contains("host=\"h1\"} 9.5\n"));
+  CHECK_THAT(text, contains("host=\"h1\"} 3\n"));
 }
 
 TEST_CASE("the load of a node's machine has samples as far as it is known") {
