@@ -25,6 +25,7 @@
 #include "launcher/settings/gpus.hpp"
 #include "launcher/settings/program.hpp"
 #include "launcher/settings/this_machine.hpp"
+#include "launcher/settings/values.hpp"
 
 namespace ddprun {
 
@@ -84,6 +85,7 @@ namespace {
 
 struct DoctorOptions {
   ReadingOptions reading;
+  std::string checkpoints;  // as the job's option has it
   HostOptions where;
   bool bench = false;
   bool json = false;
@@ -109,13 +111,30 @@ Diagnosis examine_this_node(const DoctorOptions& options, const LocalSystem& sys
   return {{reading.node}, {std::move(reading)}, std::move(findings), std::move(measured)};
 }
 
+std::string folder_of_job(const DoctorOptions& options, const LocalSystem& system) {
+  return options.where.remote_dir.empty() ? system.working_directory() : options.where.remote_dir;
+}
+
+/// The folder on disk of --checkpoints is looked at like that of --checkpoint-dir.
+Result<void> read_checkpoints(DoctorOptions& options, const LocalSystem& system) {
+  if (options.checkpoints.empty()) return {};
+  if (!options.reading.checkpoint_dir.empty())
+    return invalid("ddprun doctor: --checkpoints and --checkpoint-dir exclude each other");
+  const Setting setting{.text = options.checkpoints, .source = "--checkpoints", .given = true};
+  const auto spec = parse_checkpoints(setting, [&] { return folder_of_job(options, system); });
+  if (!spec) return spec.error();
+  options.reading.checkpoint_dir = (*spec)->disk;
+  options.reading.keeps_checkpoints = true;
+  return {};
+}
+
 /// As in a job with --hosts, Python is the one that the user has here.
 Examine examine_as_here(const DoctorOptions& options, const LocalSystem& system) {
   Examine examine{.log_dir = options.reading.log_dir,
                   .checkpoint_dir = options.reading.checkpoint_dir,
+                  .keeps_checkpoints = options.reading.keeps_checkpoints,
                   .script = options.reading.script,
-                  .directory = options.where.remote_dir.empty() ? system.working_directory()
-                                                                : options.where.remote_dir,
+                  .directory = folder_of_job(options, system),
                   .token = fresh_id()};
   examine.environment = python_variables(system.environment);
   return examine;
@@ -141,8 +160,9 @@ Diagnosis examine_all(const ChosenHosts& chosen, const DoctorOptions& options,
   return diagnosis;
 }
 
-Result<int> examine(const DoctorOptions& options, const CommandContext& context) {
+Result<int> examine(DoctorOptions options, const CommandContext& context) {
   const LocalSystem system = this_machine(own_variable);
+  if (const auto read = read_checkpoints(options, system); !read) return read.error();
   const auto chosen = choose_hosts(options.where, system);
   if (!chosen) return chosen.error();
   if (!chosen->by.empty())
@@ -192,6 +212,8 @@ Result<int> run_doctor(const std::vector<std::string>& words, const CommandConte
                  "the folder that the job writes its logs to");
   command.option("--checkpoint-dir", options.reading.checkpoint_dir, "DIR",
                  "the folder that the job writes its checkpoints to");
+  command.option("--checkpoints", options.checkpoints, "FOLDER=DIR",
+                 "as for a job: DIR is that folder, and memory should hold checkpoints");
   declare_hosts(command, options.where);
   command.flag("--bench", options.bench,
                "measure CPUs, memory and the network between hosts, and compare them");
@@ -202,7 +224,7 @@ Result<int> run_doctor(const std::vector<std::string>& words, const CommandConte
       "ddprun doctor --hosts h1,h2 --checkpoint-dir /shared/run7 train.py\n"
       "ddprun doctor --hosts h1,h2,h3 --bench");
   if (const auto done = command.parse(words, context.out)) return *done;
-  return examine(options, context);
+  return examine(std::move(options), context);
 }
 
 }  // namespace ddprun

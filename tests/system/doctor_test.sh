@@ -49,6 +49,19 @@ has 'any("/logs/today is not there yet; a small file in " in each["seen"] for ea
 [ ! -e "$scratch/logs" ] || fail "the folder of the logs was made"
 [ -z "$(ls -A "$TMPDIR")" ] || fail "files are left in $TMPDIR"
 
+# Where a job has --checkpoints, the folder on disk is tried, and the memory for them is compared.
+mkdir -p "$scratch/run7/.ddprun"
+(cd "$scratch" && doctor --json --checkpoints out=run7)
+has '("ok", "checkpoints-folder") in f and any(each[1] == "checkpoints-memory" for each in f)'
+has 'd["readings"][0]["checkpoints"]["save_bytes"] == 2**30'
+[ -z "$(ls "$scratch/run7")$(ls -A "$scratch/run7/.ddprun")" ] || fail "files are left in the folder of checkpoints"
+(cd "$scratch" && doctor --json --checkpoints out=file/x)
+has '("failed", "checkpoints-folder") in f'
+run 2 doctor --checkpoints out
+says err "--checkpoints 'out': expected the program's folder and one on disk"
+run 2 doctor --checkpoints out=run7 --checkpoint-dir run7
+says err "exclude each other"
+
 # A script that is not there is named with the folder in which it was looked for.
 (cd "$scratch" && doctor --verbose no_such.py)
 tr -s ' \n' ' ' <"$scratch/out" >"$scratch/in_one_line"

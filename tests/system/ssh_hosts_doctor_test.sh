@@ -34,6 +34,9 @@ has '("ok", "checkpoints-shared", "all nodes") in f and ("ok", "same-script", "a
 has '[each["node"] for each in d["readings"]] == ["h1", "h2", "h3"]'
 has 'all(len(each["links"]) == 2 and each["links"][0]["mtu"] > 0 for each in d["readings"])'
 [ -z "$(ls -A "$scratch/shared")" ] || fail "files are left in the folder of checkpoints"
+doctor 0 --json --hosts h1,h2,h3 --checkpoints "out=$scratch/shared" "$scratch/train.py"
+has '("ok", "checkpoints-shared", "all nodes") in f'
+has '[each["checkpoints"]["save_bytes"] for each in d["readings"]] == [2**30] * 3'
 nothing_of_the_job_on h1 h2 h3
 
 # One host has another folder and another script; one more is not there at all.

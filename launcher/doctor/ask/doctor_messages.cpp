@@ -21,6 +21,7 @@ constexpr std::size_t kVariablesMax = 100;
 template <> inline constexpr auto kFields<Examine> = table(
     text<&Examine::node>("node", kText), text<&Examine::log_dir>("log_dir", kText),
     text<&Examine::checkpoint_dir>("checkpoint_dir", kText), text<&Examine::script>("script", kText),
+    may_miss(field<&Examine::keeps_checkpoints>("keeps_checkpoints")),
     text<&Examine::directory>("directory", kText), text<&Examine::token>("token", kText),
     texts<&Examine::environment>("environment", kText, kVariablesMax));
 template <> inline constexpr auto kFields<Peer> = table(

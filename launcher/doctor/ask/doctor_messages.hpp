@@ -39,6 +39,7 @@ struct Examine {
   std::string node;  // its name in the report
   std::string log_dir;
   std::string checkpoint_dir;
+  bool keeps_checkpoints = false;  // there, with --checkpoints
   std::string script;
   std::string directory;                           // where to look; "": where the login leads
   std::map<std::string, std::string> environment;  // is added to what the login has set

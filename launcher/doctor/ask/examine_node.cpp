@@ -154,8 +154,9 @@ void examine(Examine wish, Examination& examination) {
   const bool settled = wish.directory.empty() || ::chdir(wish.directory.c_str()) == 0;
   const std::string why_not = settled ? "" : std::strerror(errno);
   const std::uint16_t port = port_of(start_echo(wish.token), examination.echo);
-  examination.reading =
-      read_this_node({wish.log_dir, wish.checkpoint_dir, wish.script}, this_machine(own_variable));
+  const ReadingOptions options{wish.log_dir, wish.checkpoint_dir, wish.script,
+                               wish.keeps_checkpoints};
+  examination.reading = read_this_node(options, this_machine(own_variable));
   std::vector<FolderReading>& folders = examination.reading.folders;
   examination.checkpoint = share("checkpoints", wish, folders);
   examination.log = share("logs", wish, folders);

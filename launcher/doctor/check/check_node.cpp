@@ -197,8 +197,8 @@ Findings check_folders(const NodeReading& node) {
 Findings check_node(const NodeReading& node, bool alone) {
   Findings all;
   for (Findings part : {check_python(node), check_gpus(node), check_cpus(node), check_memory(node),
-                        check_folders(node), check_limits(node), check_names(node, alone),
-                        check_network(node, alone)})
+                        check_checkpoints(node), check_folders(node), check_limits(node),
+                        check_names(node, alone), check_network(node, alone)})
     append(std::move(part), all);
   return all;
 }

@@ -20,6 +20,9 @@ Findings check_limits(const NodeReading& node);
 /// Memory that is left, by the machine and by the cgroup, and /dev/shm.
 Findings check_memory(const NodeReading& node);
 
+/// Memory for what --checkpoints keeps there.
+Findings check_checkpoints(const NodeReading& node);
+
 /// CPUs that the affinity mask and the cgroup leave.
 Findings check_cpus(const NodeReading& node);
 

@@ -11,9 +11,13 @@
 #include <cstring>
 #include <filesystem>
 
+#include "agent/checkpoints/folder_files.hpp"
+#include "agent/checkpoints/memory_budget.hpp"
+#include "agent/checkpoints/snapshot.hpp"
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
 #include "base/system/file_system.hpp"
+#include "base/system/whole_file.hpp"
 
 namespace ddprun {
 
@@ -82,6 +86,15 @@ FolderReading probe_folder(const std::string& role, const std::string& path) {
   write_small_file(folder, reading);
   if (reading.error.empty()) reading.write_ms = ms_since(begin);
   return reading;
+}
+
+CheckpointsReading probe_checkpoints(const std::string& path) {
+  const auto text =
+      read_text(std::filesystem::path{path} / kOwnFolder / "files.json", kFileListBytesMax);
+  const auto list = text ? read_snapshot(*text) : text.error();
+  if (!list || list->files.empty()) return {.save_bytes = bytes_of_save(nullptr)};
+  const Snapshot& last = *list;
+  return {title_of(last), new_bytes(last), bytes_of_save(&last)};
 }
 
 }  // namespace ddprun

@@ -23,4 +23,8 @@ std::optional<Space> space_of(const std::string& folder);
 /// as the file system's server does.
 FolderReading probe_folder(const std::string& role, const std::string& path);
 
+/// Reads which checkpoint a job with --checkpoints has left in the folder `path`, and how large it
+/// is. It may wait for as long as the file system's server does.
+CheckpointsReading probe_checkpoints(const std::string& path);
+
 }  // namespace ddprun

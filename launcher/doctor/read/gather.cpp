@@ -156,6 +156,16 @@ class Questions {
     ask_folder("temporary files", temporary && !temporary->empty() ? *temporary : "/tmp");
     if (!options_.log_dir.empty()) ask_folder("logs", options_.log_dir);
     if (!options_.checkpoint_dir.empty()) ask_folder("checkpoints", options_.checkpoint_dir);
+    if (options_.keeps_checkpoints) ask_checkpoints();
+  }
+
+  void ask_checkpoints() {
+    const auto look = [this](NodeReading& part) {
+      part.checkpoints = probe_checkpoints(options_.checkpoint_dir);
+    };
+    ask(kFolderTimeout, look, [this](Result<NodeReading> part) {
+      if (part) reading_.checkpoints = std::move(part->checkpoints);
+    });
   }
 
   void ask_folder(const std::string& role, const std::string& path) {

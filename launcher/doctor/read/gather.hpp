@@ -12,9 +12,10 @@ namespace ddprun {
 
 /// What the user wants to know about.
 struct ReadingOptions {
-  std::string log_dir;         // "": no logs are written
-  std::string checkpoint_dir;  // "": the job writes no checkpoints
-  std::string script;          // "": it is not known
+  std::string log_dir;             // "": no logs are written
+  std::string checkpoint_dir;      // "": the job writes no checkpoints
+  std::string script;              // "": it is not known
+  bool keeps_checkpoints = false;  // there, with --checkpoints
 };
 
 /// Reads this node. To be called while there is one thread.

@@ -68,6 +68,13 @@ struct FolderReading {
   std::optional<double> write_ms;          // how long a small write with fsync takes
 };
 
+/// What a job with --checkpoints finds on disk.
+struct CheckpointsReading {
+  std::string newest;           // the checkpoint that is there; "": none
+  std::int64_t last_bytes = 0;  // in that one, and not in the one before
+  std::int64_t save_bytes = 0;  // for the next one, with a reserve
+};
+
 /// A question to the resolver of the system (getaddrinfo(3), getnameinfo(3)).
 struct LookupReading {
   std::string question;  // a name, or an address
@@ -161,6 +168,7 @@ struct NodeReading {
   MemoryReading memory;
   CpusReading cpus;
   std::vector<FolderReading> folders;
+  std::optional<CheckpointsReading> checkpoints;  // nullopt: not with --checkpoints, or not known
   NamesReading names;
   std::optional<PythonReading> python;
   std::optional<ScriptReading> script;

@@ -39,6 +39,10 @@ template <> inline constexpr auto kFields<FolderReading> = table(
     some<&FolderReading::total_bytes>("total_bytes"),
     some<&FolderReading::free_bytes>("free_bytes"), some<&FolderReading::free_files>("free_files"),
     some<&FolderReading::write_ms>("write_ms"));
+template <> inline constexpr auto kFields<CheckpointsReading> = table(
+    some<&CheckpointsReading::newest>("newest"),
+    some<&CheckpointsReading::last_bytes>("last_bytes"),
+    some<&CheckpointsReading::save_bytes>("save_bytes"));
 template <> inline constexpr auto kFields<LookupReading> = table(
     some<&LookupReading::question>("question"), some<&LookupReading::answers>("answers"),
     some<&LookupReading::error>("error"), some<&LookupReading::ms>("ms"));
@@ -81,7 +85,8 @@ template <> inline constexpr auto kFields<NodeReading> = table(
     some<&NodeReading::node>("node"), some<&NodeReading::ddprun>("ddprun"),
     some<&NodeReading::kernel>("kernel"), some<&NodeReading::limits>("limits"),
     some<&NodeReading::memory>("memory"), some<&NodeReading::cpus>("cpus"),
-    some<&NodeReading::folders>("folders"), some<&NodeReading::names>("names"),
+    some<&NodeReading::folders>("folders"), some<&NodeReading::checkpoints>("checkpoints"),
+    some<&NodeReading::names>("names"),
     some<&NodeReading::python>("python"), some<&NodeReading::script>("script"),
     some<&NodeReading::gpus>("gpus"), some<&NodeReading::interfaces>("interfaces"),
     some<&NodeReading::infiniband>("infiniband"),

@@ -50,6 +50,40 @@ TEST_CASE("memory, shared memory and limits that are too small are found") {
   CHECK(sick_with("one_cpu") == Words{"warning cpus"});
 }
 
+TEST_CASE("memory for checkpoints is compared with what the last one took") {
+  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+  NodeReading node{.memory = {.available_bytes = 100 * kGiB, .shm_free_bytes = 50 * kGiB}};
+  const auto with_checkpoint = [&](std::int64_t bytes) {
+    node.checkpoints = {"checkpoint-500", bytes, bytes + bytes / 4};
+    return check_checkpoints(node);
+  };
+  CHECK(check_checkpoints(node).empty());  // a job without --checkpoints
+  CHECK(with_checkpoint(8 * kGiB).front().seen ==
+        "50 GiB of memory is free for checkpoints such as checkpoint-500 (8 GiB)");
+  CHECK(complaints(with_checkpoint(8 * kGiB)) == Words{});
+  CHECK(complaints(with_checkpoint(20 * kGiB)) == Words{"warning checkpoints-memory"});
+  CHECK_THAT(with_checkpoint(20 * kGiB).front().why, contains("two are kept beside the one"));
+  const auto none_fits = with_checkpoint(40 * kGiB);
+  CHECK(complaints(none_fits) == Words{"warning checkpoints-memory"});
+  CHECK_THAT(none_fits.front().seen, contains("a checkpoint needs 50 GiB of memory, and /dev/shm"));
+  node.memory.cgroup_max_bytes = 12 * kGiB;
+  node.memory.cgroup_used_bytes = 13 * kGiB;
+  CHECK_THAT(with_checkpoint(8 * kGiB).front().seen, contains("group of this job has 0 B left"));
+  node.memory.cgroup_max_bytes = kUnlimited;
+  CHECK(complaints(with_checkpoint(8 * kGiB)) == Words{});
+}
+
+TEST_CASE("before the first checkpoint, as much has to be free as the job wants") {
+  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+  NodeReading node{.checkpoints = CheckpointsReading{.save_bytes = kGiB}};
+  CHECK(check_checkpoints(node).empty());  // nobody knows what is free
+  node.memory.shm_free_bytes = 2 * kGiB;
+  CHECK(check_checkpoints(node).front().seen ==
+        "2 GiB of memory is free for checkpoints, none is there yet");
+  node.memory.shm_free_bytes = kGiB / 16;
+  CHECK(complaints(check_node(node, true)) == Words{"warning checkpoints-memory"});
+}
+
 TEST_CASE("the soft limit of open files counts, because workers start with it") {
   NodeReading node = recorded("healthy_dgx");
   const auto with_limits = [&](std::int64_t soft, std::int64_t hard) {

@@ -25,8 +25,12 @@ FromNode sent_from_node(const FromNode& message) {
 }
 
 TEST_CASE("what a node is asked arrives as it was sent") {
-  const auto examine = std::get<Examine>(sent_to_node(
-      Examine{.node = "h1", .script = "train.py", .environment = {{"A", "b=c"}}, .token = "t"}));
+  const auto examine = std::get<Examine>(sent_to_node(Examine{.node = "h1",
+                                                              .keeps_checkpoints = true,
+                                                              .script = "train.py",
+                                                              .environment = {{"A", "b=c"}},
+                                                              .token = "t"}));
+  CHECK(examine.keeps_checkpoints);
   CHECK(examine.node == "h1");
   CHECK(examine.script == "train.py");
   CHECK(examine.environment == std::map<std::string, std::string>{{"A", "b=c"}});

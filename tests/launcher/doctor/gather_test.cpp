@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+#include "agent/checkpoints/memory_budget.hpp"
+#include "agent/checkpoints/snapshot.hpp"
 #include "base/machine/gpu_driver.hpp"
 #include "base/process/query_process.hpp"
 #include "launcher/doctor/ask/links.hpp"
@@ -37,6 +39,22 @@ class KernelCopy {
  private:
   ScratchFolder scratch_;
 };
+
+TEST_CASE("the size of the last checkpoint is read from the list that is with it") {
+  const ScratchFolder disk;
+  CHECK(probe_checkpoints(disk.path()).newest.empty());
+  CHECK(probe_checkpoints(disk.path()).save_bytes == kUnknownSaveBytes);
+  Snapshot list{.number = 7};
+  list.files = {{.facts = {.path = "c-4/model.bin", .bytes = 900}, .since = 6},
+                {.facts = {.path = "c-5/model.bin", .bytes = 400, .modified_ns = 1}, .since = 7}};
+  disk.write(".ddprun/files.json", to_text(list));
+  const CheckpointsReading found = probe_checkpoints(disk.path());
+  CHECK(found.newest == title_of(list));
+  CHECK(found.last_bytes == 400);
+  CHECK(found.save_bytes == 500);
+  disk.write(".ddprun/files.json", "{");
+  CHECK(probe_checkpoints(disk.path()).newest.empty());
+}
 
 TEST_CASE_METHOD(KernelCopy, "memory, CPUs and pages are read from the kernel's files") {
   write("proc/meminfo", "MemTotal:  4096 kB\nMemFree: 1 kB\nMemAvailable:  1024 kB\n");
