@@ -55,7 +55,7 @@ class KeptSnapshots {
 /// Whether they are of one moment.
 bool is_same(const Snapshot& one, const Snapshot& other);
 
-/// The same as messages have it.
+/// What messages say of it.
 CheckpointPart part_of(const Snapshot& snapshot);
 
 }  // namespace ddprun
