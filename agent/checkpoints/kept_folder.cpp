@@ -125,6 +125,7 @@ asio::awaitable<Result<void>> KeptFolder::put_back(Snapshot wanted) {
     if (spec_.shared && file.facts.on_disk && file.facts.path.starts_with(news.name + "/"))
       news.bytes_from_disk += file.facts.bytes;
   tell_(news);
+  cut_off_ = result.bytes_cut_off;
   current_ = std::move(result.snapshot);
   snapshots_.replace(current_);
   if (!in_memory_) co_await use_memory();
@@ -153,7 +154,7 @@ MemoryRoom KeptFolder::room() const {
 }
 
 asio::awaitable<void> KeptFolder::make_room(bool workers_run) {
-  const std::int64_t needed = bytes_of_save(current_.files.empty() ? nullptr : &current_);
+  const std::int64_t needed = bytes_of_save(&current_, cut_off_);
   const std::int64_t missing = bytes_short(needed, room());
   auto paths = files_to_leave_on_disk(current_, disk_.there(), missing);
   if (!paths.empty()) co_await leave_on_disk(std::move(paths));

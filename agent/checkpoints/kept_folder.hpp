@@ -112,7 +112,8 @@ class KeptFolder {
   KeptSnapshots snapshots_;
   Snapshot current_;
   int number_ = 0;
-  int own_since_ = 0;  // the first snapshot that this process has taken
+  int own_since_ = 0;         // the first snapshot that this process has taken
+  std::int64_t cut_off_ = 0;  // bytes of the save that workers had not ended before
   bool in_memory_ = false;
   bool told_unfit_ = false;  // that a file there cannot be kept
 };

@@ -76,10 +76,20 @@ std::vector<const KeptFile*> oldest_first(const Snapshot& snapshot) {
 
 }  // namespace
 
-std::int64_t bytes_of_save(const Snapshot* last) {
-  if (last == nullptr || last->files.empty()) return kUnknownSaveBytes;
-  const std::int64_t bytes = new_bytes(*last);
-  return bytes + bytes / 4;
+std::int64_t bytes_of_save(const Snapshot* last, std::int64_t cut_off) {
+  const bool is_unknown = last == nullptr || last->files.empty();
+  const std::int64_t bytes = std::max(is_unknown ? 0 : new_bytes(*last), cut_off);
+  return std::max(bytes + bytes / 4, is_unknown ? kUnknownSaveBytes : 0);
+}
+
+std::int64_t bytes_cut_off(const FolderState& folder, const Snapshot& snapshot) {
+  std::int64_t bytes = 0;
+  for (const FileFacts& file : folder) {
+    if (file.kind != FileFacts::Kind::kFile || file.on_disk || is_left_out(file)) continue;
+    const KeptFile* const kept = find_file(snapshot, file.path);
+    if (kept == nullptr || kept->facts != file) bytes += file.bytes;
+  }
+  return bytes;
 }
 
 std::int64_t bytes_free(const MemoryRoom& room) { return least_of(room).bytes; }

@@ -24,9 +24,13 @@ struct MemoryRoom {
 /// The least of them.
 std::int64_t bytes_free(const MemoryRoom& room);
 
-/// What a save takes: the last one and a quarter more, for the next may be larger. `last`: the
-/// newest snapshot; nullptr: none.
-std::int64_t bytes_of_save(const Snapshot* last);
+/// What a save takes: the last one, or as much as there was of one that was cut off, and a quarter
+/// more, for the next may be larger. `last`: the newest snapshot; nullptr: none.
+std::int64_t bytes_of_save(const Snapshot* last, std::int64_t cut_off = 0);
+
+/// The bytes in the folder that the snapshot does not have: workers that have ended were saving,
+/// and perhaps they have ended because there was no more room.
+std::int64_t bytes_cut_off(const FolderState& folder, const Snapshot& snapshot);
 
 /// A sentence where that does not fit: what is short, and what to do; "" where it fits.
 std::string no_room_for(std::int64_t bytes, const MemoryRoom& room);

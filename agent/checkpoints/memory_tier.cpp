@@ -18,6 +18,7 @@
 
 #include "agent/checkpoints/checkpoint_link.hpp"
 #include "agent/checkpoints/in_threads.hpp"
+#include "agent/checkpoints/memory_budget.hpp"
 #include "agent/checkpoints/put_back.hpp"
 #include "base/clock.hpp"
 #include "base/system/whole_file.hpp"
@@ -244,7 +245,7 @@ Result<PutBackResult> MemoryTier::put_back(const Snapshot& snapshot, int trusted
   remove_fresh(folder_);
   const auto now = list_folder(folder_, disk_);
   if (!now) return now.error();
-  PutBackResult result{.snapshot = snapshot};
+  PutBackResult result{.snapshot = snapshot, .bytes_cut_off = bytes_cut_off(*now, snapshot)};
   PutBack plan = plan_put_back(*now, snapshot);
   std::error_code failed;
   std::vector<Stays> stays(plan.stay.size());

@@ -33,6 +33,7 @@ struct PutBackResult {
   Snapshot snapshot;                    // with the facts of the files as they are now
   std::vector<std::string> complaints;  // sentences: which copies had wrong bytes
   std::int64_t bytes_from_disk = 0;
+  std::int64_t bytes_cut_off = 0;  // in the folder before, of a save that did not end
 };
 
 class MemoryTier {

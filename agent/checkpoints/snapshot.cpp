@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/json/json_fields.hpp"
 #include "base/json/json_text.hpp"
@@ -188,13 +189,13 @@ std::int64_t new_bytes(const Snapshot& snapshot) {
 
 std::string title_of(const Snapshot& snapshot) {
   const KeptFile* newest = nullptr;
-  const auto is_newer = [&](const KeptFile& file) {
-    if (newest == nullptr || file.since != newest->since)
-      return newest == nullptr || file.since > newest->since;
-    return file.facts.modified_ns > newest->facts.modified_ns;
+  const auto rank = [](const KeptFile& file) {  // hidden files are no checkpoints
+    return std::tuple{!file.facts.path.starts_with('.'), file.since, file.facts.modified_ns};
   };
   for (const KeptFile& file : snapshot.files)
-    if (file.facts.kind == FileFacts::Kind::kFile && is_newer(file)) newest = &file;
+    if (file.facts.kind == FileFacts::Kind::kFile &&
+        (newest == nullptr || rank(file) > rank(*newest)))
+      newest = &file;
   return newest == nullptr ? "" : std::string{entry_of(newest->facts.path)};
 }
 

@@ -23,6 +23,20 @@ TEST_CASE("a save needs as much as the last one, and a quarter more") {
   CHECK(bytes_of_save(&snapshot) == 5 * kGiB);
 }
 
+TEST_CASE("a save that was cut off needs more than there was of it") {
+  Snapshot snapshot = snapshot_of(1, {a_file("a", 1, kGiB), a_folder("b"), a_file("b/c", 1, kGiB)});
+  FolderState folder{snapshot.files[0].facts, snapshot.files[1].facts, snapshot.files[2].facts};
+  CHECK(bytes_cut_off(folder, snapshot) == 0);
+  folder[2].bytes = 4 * kGiB;
+  folder.push_back(a_file("train.log", 1, kGiB));
+  CHECK(bytes_cut_off(folder, snapshot) == 4 * kGiB);
+  CHECK(bytes_cut_off(folder, {}) == 5 * kGiB);
+  CHECK(bytes_of_save(&snapshot, 4 * kGiB) == 5 * kGiB);
+  CHECK(bytes_of_save(&snapshot, kGiB) == bytes_of_save(&snapshot));
+  CHECK(bytes_of_save(nullptr, 4 * kGiB) == 5 * kGiB);
+  CHECK(bytes_of_save(nullptr, 4) == kUnknownSaveBytes);
+}
+
 TEST_CASE("what is free is the least of what is free anywhere") {
   CHECK(bytes_free({.file_system = 5}) == 5);
   CHECK(bytes_free({.file_system = 5, .machine = 9, .cgroup = 7}) == 5);

@@ -132,6 +132,9 @@ TEST_CASE("a checkpoint is called by the entry that changed last") {
   CHECK(title_of(snapshot) == "checkpoint-500");
   file_of(snapshot, "checkpoint-500/w.pt").since = 1;
   CHECK(title_of(snapshot) == "checkpoint-1000");
+  Snapshot fenced = snapshot_of(2, {a_file(".fence", 2), a_file("checkpoint-3/w.pt")});
+  CHECK(title_of(fenced) == "checkpoint-3");
+  CHECK(title_of(snapshot_of(2, {a_file(".fence")})) == ".fence");
 }
 
 // --- as JSON ---
