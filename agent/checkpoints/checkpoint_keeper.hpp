@@ -44,7 +44,6 @@ class CheckpointKeeper {
     int part = 0;
     int parts = 1;
     int checkpoint = 0;
-    int number = 0;                        // the round's
     std::vector<PartSource> sources = {};  // the nodes that have its parts in memory; none:
                                            // it is on disk
   };

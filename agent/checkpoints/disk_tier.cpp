@@ -210,7 +210,7 @@ std::vector<Snapshot> DiskTier::staged_parts() const {
     const bool fits =
         list && *list && (*list)->part == part && (*list)->parts > part &&
         (parts.empty() || ((*list)->number == parts[0].number && (*list)->parts == parts[0].parts &&
-                           (*list)->round == parts[0].round));
+                           (*list)->taken_unix_ms == parts[0].taken_unix_ms));
     if (!fits) return {};
     parts.push_back(std::move(**list));
   }

@@ -15,7 +15,7 @@ namespace {
 
 bool is_part(const Snapshot& snapshot, const CheckpointPart& part) {
   return snapshot.number == part.number && snapshot.part == part.part &&
-         snapshot.parts == part.parts && snapshot.round == part.round;
+         snapshot.parts == part.parts && snapshot.taken_unix_ms == part.taken_unix_ms;
 }
 
 Result<Snapshot> list_of(const CheckpointPart& part, PartSources& sources,
@@ -47,7 +47,6 @@ Result<Snapshot> whole_of(const MemoryTier& tier, PartSources& sources, const Sn
   Merged merged = merge_parts(parts);
   Snapshot whole = std::move(merged.snapshot);
   whole.parts = 1;
-  whole.round = parts.front().round;
   whole.base = whole.number;  // the next round begins with it
   whole.counts = true;
   take_own(whole, here.current);
@@ -70,6 +69,7 @@ Result<Snapshot> copy_of(const MemoryTier& tier, PartSources& source, const Snap
   std::erase_if(copy->files,
                 [&](const KeptFile& file) { return is_removed(file, removed.number, paths); });
   copy->counts = copy->copy = true;
+  copy->taken_unix_ms = part.taken_unix_ms;
   if (const std::int64_t lacking = bytes_lacking(*copy, here.all); lacking > room)
     return Error{Error::Kind::kUnavailable, "it needs " + bytes_text(lacking) + " of memory, and " +
                                                 bytes_text(room) + " are left"};

@@ -217,11 +217,12 @@ asio::awaitable<bool> KeptFolder::take(FolderState state, Snapshot header) {
   co_return true;
 }
 
-void KeptFolder::let_count(int number, const std::vector<std::string>& removed) {
-  auto gone = snapshots_.let_count(number, removed);
-  const Snapshot* const counts = snapshots_.find(number);
+void KeptFolder::let_count(const CheckpointOrder& order) {
+  const Snapshot* const counts = snapshots_.find(order.number);
+  const bool is_current = counts != nullptr && is_same(*counts, current_);
+  auto gone = snapshots_.let_count(order);
   if (counts == nullptr) return;
-  if (is_same(*counts, current_)) current_ = *counts;
+  if (is_current) current_ = *counts;
   queue_.add([memory = memory_, snapshot = *counts, gone = std::move(gone)] {
     memory->tier->remove_files(gone);
     memory->tier->list_again(snapshot);

@@ -77,7 +77,7 @@ class KeptFolder {
   void forget_if(const std::function<bool(const Snapshot&)>& unwanted);
   void forget(const std::vector<Snapshot>& gone);
   /// All nodes have their part of that snapshot; others' workers have removed these files.
-  void let_count(int number, const std::vector<std::string>& removed);
+  void let_count(const CheckpointOrder& order);
 
   /// Threads that work on it hold it, too.
   const std::shared_ptr<Memory>& memory() const { return memory_; }

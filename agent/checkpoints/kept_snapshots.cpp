@@ -34,7 +34,7 @@ CheckpointPart part_of(const Snapshot& snapshot) {
   CheckpointPart part{.number = snapshot.number,
                       .part = snapshot.part,
                       .parts = snapshot.parts,
-                      .round = snapshot.round};
+                      .taken_unix_ms = snapshot.taken_unix_ms};
   for (const KeptFile& file : snapshot.files) {
     if (file.facts.on_disk) continue;
     const bool is_own = snapshot.parts == 1 || file.since > snapshot.base;
@@ -106,15 +106,15 @@ void KeptSnapshots::replace(const Snapshot& snapshot) {
     if (is_same(kept, snapshot)) kept = snapshot;
 }
 
-std::vector<KeptFile> KeptSnapshots::let_count(int number,
-                                               const std::vector<std::string>& removed) {
-  const std::set<std::string> paths{removed.begin(), removed.end()};
+std::vector<KeptFile> KeptSnapshots::let_count(const CheckpointOrder& order) {
+  const std::set<std::string> paths{order.removed.begin(), order.removed.end()};
   std::vector<KeptFile> gone;
   for (Snapshot& snapshot : own_) {
-    if (snapshot.number != number) continue;
+    if (snapshot.number != order.number) continue;
     snapshot.counts = true;
+    snapshot.taken_unix_ms = order.taken_unix_ms;
     std::erase_if(snapshot.files, [&](const KeptFile& file) {
-      const bool goes = is_removed(file, number, paths);
+      const bool goes = is_removed(file, order.number, paths);
       if (goes) gone.push_back(file);
       return goes;
     });

@@ -43,9 +43,9 @@ class KeptSnapshots {
 
   /// As changed, in the place of the one of the same moment.
   void replace(const Snapshot& snapshot);
-  /// All nodes have their part of that number; others' workers have removed these files. Returns
-  /// those that have gone here, too.
-  std::vector<KeptFile> let_count(int number, const std::vector<std::string>& removed);
+  /// All nodes have their part of the order's number, and others' workers have removed files.
+  /// Returns those that have gone here, too.
+  std::vector<KeptFile> let_count(const CheckpointOrder& order);
 
  private:
   std::vector<Snapshot> own_;

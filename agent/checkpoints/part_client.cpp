@@ -57,15 +57,19 @@ class PartClient::Taker : public TunnelEnd {
 
 namespace {
 
-/// The line behind the frames. nullopt: nothing has come for kPartPatience.
+/// The line behind the frames. nullopt: nothing has come for kPartPatience, or the work is to end.
 asio::awaitable<std::optional<Result<std::string>>> answer_of(
-    Channel& channel, const std::function<std::int64_t()>& bytes) {
+    Channel& channel, const std::function<std::int64_t()>& bytes, Pace& pace) {
+  constexpr std::chrono::milliseconds kLookEvery{500};  // whether it is to end
   std::optional<Result<std::string>> line;
   std::int64_t before = -1;
-  while (!line && before != bytes()) {
+  TimePoint gives_up{};
+  while (!line && pace.spend(0)) {
+    const TimePoint now = Clock::now();
+    if (before != bytes()) gives_up = now + kPartPatience;
+    if (now >= gives_up) break;
     before = bytes();
-    const TimePoint deadline = Clock::now() + kPartPatience;
-    line = co_await in_time(deadline, channel.receive());
+    line = co_await in_time(now + kLookEvery, channel.receive());
   }
   co_return line;
 }
@@ -92,19 +96,20 @@ Result<std::unique_ptr<PartClient>> PartClient::connect(
   return client;
 }
 
-Result<void> PartClient::ask(const CheckpointPart& part, const std::string& file, TakePiece take) {
+Result<void> PartClient::ask(const CheckpointPart& part, const std::string& file, TakePiece take,
+                             Pace& pace) {
   Taker taker{std::move(take)};
   channel_->carry(&taker);
   channel_->send(to_line(PartRequest{.ticket = ticket_,
                                      .number = part.number,
                                      .part = part.part,
                                      .parts = part.parts,
-                                     .round = part.round,
                                      .file = file}));
   const std::function<std::int64_t()> bytes = [&] { return taker.bytes(); };
-  const auto line = run(io_, answer_of(*channel_, bytes));
+  const auto line = run(io_, answer_of(*channel_, bytes, pace));
   channel_->carry(nullptr);
   if (!taker.taken()) return taker.taken();
+  if (!line && !pace.spend(0)) return given_up();
   if (!line)
     return Error{Error::Kind::kTimeout, endpoint_ + " has given nothing for " +
                                             std::to_string(kPartPatience.count()) + " s"};
@@ -119,17 +124,22 @@ Result<void> PartClient::ask(const CheckpointPart& part, const std::string& file
 
 Result<Snapshot> PartClient::list(const CheckpointPart& part, Pace& pace) {
   std::string text;
-  const auto got = ask(part, "", [&](std::string_view bytes) -> Result<void> {
-    if (text.size() + bytes.size() > kFileListBytesMax) return invalid("the list is too long");
-    text += bytes;
-    if (!pace.spend(bytes.size())) return given_up();
-    return {};
-  });
+  const auto got = ask(
+      part, "",
+      [&](std::string_view bytes) -> Result<void> {
+        if (text.size() + bytes.size() > kFileListBytesMax) return invalid("the list is too long");
+        text += bytes;
+        if (!pace.spend(bytes.size())) return given_up();
+        return {};
+      },
+      pace);
   if (!got) return got.error();
   auto snapshot = read_snapshot(text);
   if (!snapshot) return snapshot;
+  // A node may not have heard yet that its part counts, and when the last one was kept.
+  const bool is_another = snapshot->counts && snapshot->taken_unix_ms != part.taken_unix_ms;
   if (snapshot->number != part.number || snapshot->part != part.part ||
-      snapshot->parts != part.parts)
+      snapshot->parts != part.parts || is_another)
     return invalid(endpoint_ + " has sent the list of another part");
   return snapshot;
 }
@@ -138,11 +148,14 @@ Result<void> PartClient::get(const CheckpointPart& part, const KeptFile& file, c
                              Pace& pace) {
   const auto written = write_file(to, [&](const TakePiece& write) -> Result<std::string> {
     Digest digest;
-    const auto got = ask(part, file.facts.path, [&](std::string_view bytes) -> Result<void> {
-      digest.add(bytes.data(), bytes.size());
-      if (!pace.spend(bytes.size())) return given_up();
-      return write(bytes);
-    });
+    const auto got = ask(
+        part, file.facts.path,
+        [&](std::string_view bytes) -> Result<void> {
+          digest.add(bytes.data(), bytes.size());
+          if (!pace.spend(bytes.size())) return given_up();
+          return write(bytes);
+        },
+        pace);
     if (!got) return got.error();
     if (!file.digest.empty() && digest.text() != file.digest)
       return invalid("'" + file.facts.path + "' has come from " + endpoint_ +

@@ -45,7 +45,7 @@ class PartClient {
   class Taker;
 
   explicit PartClient(const PartSource& source);
-  Result<void> ask(const CheckpointPart& part, const std::string& file, TakePiece take);
+  Result<void> ask(const CheckpointPart& part, const std::string& file, TakePiece take, Pace& pace);
 
   const std::string endpoint_;
   const std::string ticket_;

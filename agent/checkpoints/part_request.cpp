@@ -11,7 +11,7 @@ namespace fields {
 template <> inline constexpr auto kFields<PartRequest> = table(
     text<&PartRequest::ticket>("ticket", TextLimit{kPartTicketBytesMax}),
     field<&PartRequest::number>("number"), field<&PartRequest::part>("part"),
-    field<&PartRequest::parts>("parts"), field<&PartRequest::round>("round"),
+    field<&PartRequest::parts>("parts"),
     text<&PartRequest::file>("file", TextLimit{4096}));  // PATH_MAX
 template <> inline constexpr auto kFields<PartAnswer> = table(
     field<&PartAnswer::bytes>("bytes"), text<&PartAnswer::error>("error", TextLimit{512}));

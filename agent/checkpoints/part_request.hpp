@@ -21,7 +21,6 @@ struct PartRequest {
   int number = 0;      // as CheckpointPart has them
   int part = 0;
   int parts = 1;
-  int round = 0;
   std::string file;  // the path of one in its list; "": the list itself
   bool operator==(const PartRequest&) const = default;
 };

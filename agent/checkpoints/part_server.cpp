@@ -155,8 +155,7 @@ Result<std::shared_ptr<const PartServer::Offer>> PartServer::find(
   const std::lock_guard lock{mutex_};
   for (const auto& offer : offers_) {
     const Snapshot& part = offer->part;
-    if (part.number == request.number && part.part == request.part && part.parts == request.parts &&
-        part.round == request.round)
+    if (part.number == request.number && part.part == request.part && part.parts == request.parts)
       return offer;
   }
   return Error{Error::Kind::kUnavailable, "part " + std::to_string(request.part) +

@@ -157,6 +157,7 @@ asio::awaitable<void> SharedKeeper::end(bool goes_on) {
   workers_run_ = false;
   ended_ = true;
   alarm_.cancel();
+  peers_.give_up_copies();
   if (!kept_.has_memory()) co_return;
   kept_.hurry(true);
   while (busy_) co_await idle_.async_wait(kSilently);
@@ -218,7 +219,6 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
     header.number = order.number;
     header.part = round_.part;
     header.parts = round_.parts;
-    header.round = round_.number;
     header.base = round_.checkpoint;
     // A coordinator that knows of no part that did not count gives its number again.
     kept_.forget_if([&](const Snapshot& kept) { return kept.number >= order.number; });
@@ -229,6 +229,7 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
       const CheckpointPart own = part_of(kept_.current());
       answer.bytes = own.bytes;
       answer.older_bytes = own.older_bytes;
+      answer.taken_unix_ms = own.taken_unix_ms;
       answer.removed = tellable(removed_since(as_counted_, kept_.current()));
       peers_.offer();
     }
@@ -241,7 +242,7 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
 }
 
 void SharedKeeper::count(const CheckpointOrder& order) {
-  kept_.let_count(order.number, order.removed);
+  kept_.let_count(order);
   const Snapshot* const snapshot = kept_.snapshots().find(order.number);
   if (snapshot != nullptr) as_counted_ = *snapshot;
   if (snapshot != nullptr && new_bytes(*snapshot) > 0)

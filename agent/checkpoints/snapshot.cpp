@@ -31,7 +31,7 @@ template <> inline constexpr auto kFields<KeptFile> = table(
 template <> inline constexpr auto kFields<Snapshot> = table(
     field<&Snapshot::number>("number"), field<&Snapshot::taken_unix_ms>("taken_unix_ms"),
     uncut<&Snapshot::files>("files"), some<&Snapshot::part>("part"),
-    some<&Snapshot::parts>("parts"), some<&Snapshot::round>("round"), some<&Snapshot::base>("base"),
+    some<&Snapshot::parts>("parts"), some<&Snapshot::base>("base"),
     some<&Snapshot::counts>("counts"), some<&Snapshot::copy>("copy"));
 // clang-format on
 

@@ -44,7 +44,6 @@ struct Snapshot {
   // Where several nodes keep their checkpoints together; see rendezvous/rounds/job_checkpoints.hpp:
   int part = 0;         // which part of the checkpoint this is
   int parts = 0;        // how many there are; 0: this is no part, but the whole
-  int round = 0;        // in which they were kept
   int base = 0;         // the number of the one that the round began with
   bool counts = false;  // all nodes have theirs
   bool copy = false;    // it is another node's, in case that this one is lost

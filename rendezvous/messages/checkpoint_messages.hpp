@@ -29,19 +29,21 @@ inline constexpr std::size_t kCheckpointPathBytesMax = 512;
 inline constexpr int kUnknownCheckpoint = -1;
 
 struct CheckpointPart {
-  int number = 0;  // the checkpoint's
-  int part = 0;    // which part of it, from 0
-  int parts = 1;   // how many it has
-  int round = 0;   // in which it was kept: a coordinator that knows of no part of a checkpoint that
-                   // did not count gives its number again
-  std::int64_t bytes = 0;        // the files that its node has saved since the round began
-  std::int64_t older_bytes = 0;  // the other files, which all nodes had then
+  int number = 0;                  // the checkpoint's
+  int part = 0;                    // which part of it, from 0
+  int parts = 1;                   // how many it has
+  std::int64_t taken_unix_ms = 0;  // when the last of its parts was kept. By this checkpoints of
+                                   // one number differ: a coordinator that knows of no part, or
+                                   // another job with the same folder, gives a number again
+  std::int64_t bytes = 0;          // the files that its node has saved since the round began
+  std::int64_t older_bytes = 0;    // the other files, which all nodes had then
   bool operator==(const CheckpointPart&) const = default;
 };
 
 /// Whether they are parts, or copies of a part, of one checkpoint.
 constexpr bool is_of_one(const CheckpointPart& part, const CheckpointPart& other) {
-  return part.number == other.number && part.parts == other.parts && part.round == other.round;
+  return part.number == other.number && part.parts == other.parts &&
+         part.taken_unix_ms == other.taken_unix_ms;
 }
 
 /// A part, and which node gives it.
@@ -80,6 +82,7 @@ struct CheckpointSaid {
   bool done = false;                      // kKept: false while the node's workers save
   std::int64_t bytes = 0;                 // kKept: those of its part
   std::int64_t older_bytes = 0;           // kKept: the same
+  std::int64_t taken_unix_ms = 0;         // kKept: when that was
   bool changed = false;                   // kKept: they have saved something since the one before
   std::vector<std::string> removed = {};  // kKept: what they have removed since
   bool operator==(const CheckpointSaid&) const = default;
@@ -101,6 +104,7 @@ struct CheckpointOrder {
   int parts = 1;                          // kStage, kMove
   bool at_end = false;                    // kKeep: nobody saves any more, whatever names files have
   std::vector<std::string> removed = {};  // kCounts: on any node, so it is to go on all
+  std::int64_t taken_unix_ms = 0;         // kCounts: as CheckpointPart has it
   std::vector<PartSource> copies = {};    // kCounts: get these, in case that their node is lost
   bool operator==(const CheckpointOrder&) const = default;
 };

@@ -126,7 +126,7 @@ void check_part(Checker& checker, const CheckpointPart& part) {
   checker.number("the number of a checkpoint", part.number, 1, kCountMax)
       .number("its parts", part.parts, 1, kNodesMax)
       .number("a part", part.part, 0, part.parts - 1)
-      .number("its round", part.round, 0, kIntMax)
+      .number("its time", part.taken_unix_ms, 0, kCheckpointBytesMax)
       .number("its bytes", part.bytes, 0, kCheckpointBytesMax)
       .number("its older bytes", part.older_bytes, 0, kCheckpointBytesMax);
 }

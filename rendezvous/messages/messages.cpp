@@ -105,7 +105,7 @@ template <> inline constexpr auto kNames<CheckpointOrder::What> = std::to_array<
     {CheckpointOrder::What::kWritten, "written"}});
 template <> inline constexpr auto kFields<CheckpointPart> = table(
     field<&CheckpointPart::number>("number"), field<&CheckpointPart::part>("part"),
-    field<&CheckpointPart::parts>("parts"), field<&CheckpointPart::round>("round"),
+    field<&CheckpointPart::parts>("parts"), field<&CheckpointPart::taken_unix_ms>("taken_unix_ms"),
     field<&CheckpointPart::bytes>("bytes"), field<&CheckpointPart::older_bytes>("older_bytes"));
 template <> inline constexpr auto kFields<PartSource> = table(
     field<&PartSource::part>("part"), text<&PartSource::endpoint>("endpoint", name_of(kPartEndpointBytesMax)),
@@ -121,12 +121,14 @@ template <> inline constexpr auto kFields<CheckpointSaid> = message("checkpoint_
     field<&CheckpointSaid::part>("part"),
     field<&CheckpointSaid::done>("done"), field<&CheckpointSaid::changed>("changed"),
     field<&CheckpointSaid::bytes>("bytes"), field<&CheckpointSaid::older_bytes>("older_bytes"),
+    field<&CheckpointSaid::taken_unix_ms>("taken_unix_ms"),
     texts<&CheckpointSaid::removed>("removed", kRemovedPath, kRemovedPathsMax));
 template <> inline constexpr auto kFields<CheckpointOrder> = message("checkpoint_order",
     field<&CheckpointOrder::what>("what"), field<&CheckpointOrder::number>("number"),
     field<&CheckpointOrder::part>("part"),
     field<&CheckpointOrder::parts>("parts"), field<&CheckpointOrder::at_end>("at_end"),
     texts<&CheckpointOrder::removed>("removed", kRemovedPath, kRemovedPathsMax),
+    field<&CheckpointOrder::taken_unix_ms>("taken_unix_ms"),
     list<&CheckpointOrder::copies>("copies", kPartsHeldMax));
 template <> inline constexpr auto kFields<Leave> = message("leave",
     text<&Leave::reason>("reason", kReason));

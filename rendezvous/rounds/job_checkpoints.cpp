@@ -160,7 +160,8 @@ void JobCheckpoints::kept(const NodeId& node, const CheckpointSaid& word, TimePo
   keep_->refused |= !word.done;
   news_.erase(node);  // one that is saving says so when that has ended
   if (word.changed) keep_->changed.insert(node);
-  keep_->sizes[node] = {.bytes = word.bytes, .older_bytes = word.older_bytes};
+  keep_->sizes[node] = {
+      .taken_unix_ms = word.taken_unix_ms, .bytes = word.bytes, .older_bytes = word.older_bytes};
   keep_->removed.insert(word.removed.begin(), word.removed.end());
   if (keep_->awaited.empty()) conclude(now);
 }
@@ -180,6 +181,8 @@ void JobCheckpoints::conclude(TimePoint now) {
   CheckpointOrder order{.what = Order::kCounts, .number = counted_};
   for (const std::string& path : ended.removed)
     if (order.removed.size() < kRemovedPathsMax) order.removed.push_back(path);
+  for (const auto& [node, part] : ended.sizes)
+    order.taken_unix_ms = std::max(order.taken_unix_ms, part.taken_unix_ms);
   const auto all = members();
   std::vector<CheckpointPart> parts;
   for (const Node* const node : all) {
@@ -187,7 +190,7 @@ void JobCheckpoints::conclude(TimePoint now) {
     part.number = counted_;
     part.part = node->seats.group_rank();
     part.parts = round_nodes_;
-    part.round = job_.counters.round;
+    part.taken_unix_ms = order.taken_unix_ms;
     held_.note(node->id(), parts.emplace_back(part));
   }
   // Ranks follow the machines' places: the next node may share the rack and the switch.

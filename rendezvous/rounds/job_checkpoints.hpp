@@ -90,7 +90,7 @@ class JobCheckpoints {
     bool late = false;    // a node that has not begun by now has not saved
     std::set<NodeId> awaited;
     std::set<NodeId> changed;
-    std::map<NodeId, CheckpointPart> sizes;  // bytes alone
+    std::map<NodeId, CheckpointPart> sizes;  // bytes and times alone
     std::set<std::string> removed;
     bool refused = false;
   };

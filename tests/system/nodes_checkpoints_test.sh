@@ -83,7 +83,9 @@ begun 4 h2 h4
 for host in h2 h4; do node "$host" ends 0; done
 left_nothing_on h2 h4
 
-# The disk takes nothing. What a lost node has saved comes from the memory of another one.
+# The disk takes nothing. What a lost node has saved comes from the memory of another one, encrypted.
+DDPRUN_SECRET=$(head -c 32 /dev/urandom | base64)
+export DDPRUN_SECRET
 endpoint=h1:29400
 rm "$OUT"
 disk=$scratch/broken

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr CheckpointPart kPart{.number = 7, .part = 1, .parts = 2, .round = 3};
+constexpr CheckpointPart kPart{.number = 7, .part = 1, .parts = 2};
 
 class PartFixture {
  protected:
@@ -35,7 +35,6 @@ class PartFixture {
     part_ = snapshot_of(7, {});
     part_.part = 1;
     part_.parts = 2;
-    part_.round = 3;
     has("a.pt", std::string(300'000, 'a'));
     has("empty.pt", "");
     server_->offer({{part_, scratch_ / "part"}});

@@ -63,7 +63,7 @@ class SharedKeeperFixture {
     for (const int node : {0, 1}) {
       nodes_.find(number(node))->seats.enter(job_.counters.round, node, node);
       std::optional<Result<void>> begun;
-      CheckpointKeeper::Round round{node, 2, from.number, job_.counters.round, from.sources};
+      CheckpointKeeper::Round round{node, 2, from.number, from.sources};
       run(then(keepers_[static_cast<std::size_t>(node)]->begin_round(std::move(round)),
                [&](Result<void> how) { begun = std::move(how); }));
       INFO((*begun ? "" : begun->error().message));
@@ -219,6 +219,8 @@ TEST_CASE_METHOD(NoDiskFixture, "a node that has lost its memory gets it back fr
   save(1, "b.pt", "b");
   run_until_copied(1);
   stop();
+  run(keepers_[1]->end(true));
+  loop_.poll();
   keepers_[1].reset();
   fs::remove_all(scratch_ / "memory-1");
   fs::create_directory(scratch_ / "memory-1");
@@ -336,7 +338,7 @@ TEST_CASE_METHOD(OneKeeperFixture,
   is_ordered(CheckpointOrder::What::kKeep, 5);
   REQUIRE(answers(Said::kKept, 2).back().done);
   is_ordered(CheckpointOrder::What::kCounts, 5);
-  CHECK(keepers_[0]->held()->parts == std::vector<CheckpointPart>{{5, 0, 2, 1, 2}});
+  CHECK(keepers_[0]->held()->parts == std::vector<CheckpointPart>{{5, 0, 2, 0, 2}});
   is_ordered(CheckpointOrder::What::kStage, 5);
   CHECK(answers(Said::kStaged, 1).back().done);
   CHECK(fs::exists(fs::path{disk_} / ".ddprun/parts/0/1"));

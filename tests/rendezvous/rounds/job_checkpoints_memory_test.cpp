@@ -37,7 +37,7 @@ class MemoryFixture : public CheckpointsFixture {
     fails("b", 1, 1);
     passes(kCausePatience);
     for (const NodeId& node : nodes_) {
-      holds(node, {{number, part_of(node), static_cast<int>(nodes_.size()), 1}});
+      holds(node, {{number, part_of(node), static_cast<int>(nodes_.size())}});
       says(node, WorkersStopped{1});
     }
   }
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(MemoryFixture, "a round begins with parts in memory, and the di
   const StartRound round = start("a");
   CHECK(round.checkpoint == 1);
   REQUIRE(round.sources.size() == 2);
-  CHECK(round.sources[0].part == CheckpointPart{1, 0, 2, 1});
+  CHECK(round.sources[0].part == CheckpointPart{1, 0, 2});
   CHECK(round.sources[0].endpoint == "host-a:7000");
   CHECK(round.sources[1].ticket == "ticket of b");
   all_stage(1);
@@ -102,6 +102,28 @@ TEST_CASE_METHOD(MemoryFixture, "a copy stands for the part of a node that is go
 TEST_CASE_METHOD(MemoryFixture, "the nodes that have saved a part are asked before copies") {
   hold_before_a_round({{.copies = {{6, 1, 2}}}, {.parts = {{6, 1, 2}}}, {.parts = {{6, 0, 2}}}});
   CHECK(sources("a") == Texts{"0 at host-c:7000", "1 at host-b:7000", "1 at host-a:7000"});
+}
+
+TEST_CASE_METHOD(MemoryFixture, "parts of one number that were kept at other times are not one") {
+  // A node was away while others went on from what was on disk before.
+  hold_before_a_round({{.parts = {{6, 0, 2, 500}}}, {.parts = {{6, 1, 2, 400}}}});
+  CHECK(told("a") == Texts{"look"});
+}
+
+TEST_CASE_METHOD(MemoryFixture, "all parts have the time at which the last one was kept") {
+  runs(2);
+  saved("a");
+  for (const NodeId node : {"a", "b"})
+    says(node, CheckpointSaid{.what = Said::kKept,
+                              .number = 1,
+                              .done = true,
+                              .taken_unix_ms = node == "a" ? 700 : 650,
+                              .changed = true});
+  for (const NodeId node : {"a", "b"}) {
+    const auto all = orders<CheckpointOrder>(node);
+    CHECK(all[1].taken_unix_ms == 700);
+    CHECK(all[1].copies.front().part.taken_unix_ms == 700);
+  }
 }
 
 TEST_CASE_METHOD(MemoryFixture, "where a node has no room for it, it goes by the disk") {

@@ -221,8 +221,9 @@ class RandomJob : protected RoundFixture {
       for (auto* const parts : {&node.kept, &node.copies})
         std::erase_if(*parts,
                       [&](const KeptPart& part) { return part.part.number >= order.number; });
-      node.kept.push_back({{order.number, node.rank, node.nodes, node.round}, node.content});
+      node.kept.push_back({{order.number, node.rank, node.nodes, ++clock_}, node.content});
       answer.done = true;
+      answer.taken_unix_ms = clock_;
       answer.changed = node.content != node.counted;
     }
     says(id, answer);
@@ -237,6 +238,7 @@ class RandomJob : protected RoundFixture {
     for (KeptPart& part : node.kept) {
       if (part.part.number != number) continue;
       part.counts = true;
+      part.part.taken_unix_ms = order.taken_unix_ms;
       node.counted = part.content;
       REQUIRE_FALSE(part.content.is_half);
     }
@@ -249,7 +251,7 @@ class RandomJob : protected RoundFixture {
     ModelNode& node = nodes_[id];
     for (KeptPart given : nodes_[source.ticket].kept) {
       if (given.part.number != source.part.number || given.part.part != source.part.part ||
-          given.part.parts != source.part.parts || given.part.round != source.part.round)
+          given.part.parts != source.part.parts)
         continue;
       given.counts = true;
       given.part = source.part;
@@ -358,6 +360,7 @@ class RandomJob : protected RoundFixture {
   ModelDisk disk_;
   int coordinators_ = 1;
   int memory_starts_ = 0;
+  std::int64_t clock_ = 0;
   bool gives_ = false;   // nodes give each other what they hold
   int disk_fails_ = 10;  // in a hundred tries
 };

@@ -53,7 +53,7 @@ TEST_CASE_METHOD(CheckpointsFixture,
     holds("a", {{6, 0, 2}}, 5);
     holds("b", {{7, 1, 2}}, 5);
   }
-  SECTION("because it was kept in another round, where the number was given before") {
+  SECTION("because it was kept at another time, when the number was given before") {
     holds("a", {{6, 0, 2, 5}}, 5);
     holds("b", {{6, 1, 2, 3}}, 5);
   }
