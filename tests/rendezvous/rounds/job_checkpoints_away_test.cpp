@@ -11,7 +11,7 @@ TEST_CASE_METHOD(CheckpointsFixture, "orders that were lost with a connection ar
     says(node, join);
     REQUIRE(order<Joined>(node));
     CHECK(told(node).empty());
-    holds(node, {{1, part, 2, 1}});
+    holds(node, {{.number = 1, .part = part, .parts = 2}});
   };
   runs(2);
   all_keep(1);
