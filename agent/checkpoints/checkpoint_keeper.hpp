@@ -21,16 +21,9 @@
 #include "base/result.hpp"
 #include "rendezvous/messages/checkpoint_messages.hpp"
 #include "rendezvous/messages/kept_checkpoints.hpp"
+#include "rendezvous/transport/tls.hpp"
 
 namespace ddprun {
-
-class TlsContext;
-
-/// The two ends of a connection between nodes; nullptr: the job has no secret.
-struct PeerTls {
-  std::shared_ptr<const TlsContext> accepts;
-  std::shared_ptr<const TlsContext> connects;
-};
 
 /// Where folders in memory are.
 inline constexpr char kMemoryFileSystem[] = "/dev/shm";

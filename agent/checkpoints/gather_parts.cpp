@@ -13,15 +13,12 @@ namespace ddprun {
 
 namespace {
 
-bool is_part(const Snapshot& snapshot, const CheckpointPart& part) {
-  return snapshot.number == part.number && snapshot.part == part.part &&
-         snapshot.parts == part.parts && snapshot.taken_unix_ms == part.taken_unix_ms;
-}
-
 Result<Snapshot> list_of(const CheckpointPart& part, PartSources& sources,
                          const SnapshotsHere& here, Pace& pace) {
-  const auto own = std::ranges::find_if(
-      here.all, [&](const Snapshot& snapshot) { return is_part(snapshot, part); });
+  const auto own = std::ranges::find_if(here.all, [&](const Snapshot& snapshot) {
+    return is_part(snapshot, part.number, part.part, part.parts) &&
+           snapshot.taken_unix_ms == part.taken_unix_ms;
+  });
   return own == here.all.end() ? sources.list(part.part, pace) : *own;
 }
 

@@ -1,10 +1,8 @@
 #include "agent/checkpoints/kept_folder.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "agent/checkpoints/checkpoint_parts.hpp"
 #include "agent/checkpoints/memory_budget.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -203,6 +201,7 @@ asio::awaitable<std::optional<FolderLooked>> KeptFolder::look() {
 }
 
 asio::awaitable<bool> KeptFolder::take(FolderState state, Snapshot header) {
+  if (header.number == 0) header.number = number_ + 1;
   using Taken = Result<std::optional<Snapshot>>;
   std::function<Taken(Memory&)> work = [state = std::move(state), previous = current_,
                                         header](Memory& memory) {
@@ -245,6 +244,12 @@ void KeptFolder::forget_if(const std::function<bool(const Snapshot&)>& unwanted)
 void KeptFolder::forget(const std::vector<Snapshot>& gone) {
   for (const Snapshot& snapshot : gone)
     queue_.add([memory = memory_, snapshot] { memory->tier->forget(snapshot); });
+}
+
+void KeptFolder::forget_from(int number) {
+  const auto is_newer = [&](const Snapshot& kept) { return kept.number >= number; };
+  forget_if(is_newer);
+  forget(snapshots_.take_copies_if(is_newer));
 }
 
 bool KeptFolder::is_written() const {

@@ -55,8 +55,8 @@ class KeptFolder {
   /// reason that is logged.
   asio::awaitable<std::optional<FolderLooked>> look();
 
-  /// Keeps the folder, which has to be as in `state`, as a snapshot with that number and place.
-  /// Returns whether it is kept.
+  /// Keeps the folder, which has to be as in `state`, as a snapshot with that number and place; 0:
+  /// the next number. Returns whether it is kept.
   asio::awaitable<bool> take(FolderState state, Snapshot header);
 
   /// Puts the folder back. Errors: kInvalid where a file of it is damaged: then it is forgotten.
@@ -76,6 +76,8 @@ class KeptFolder {
   /// Forgets snapshots, but those that the disk still needs.
   void forget_if(const std::function<bool(const Snapshot&)>& unwanted);
   void forget(const std::vector<Snapshot>& gone);
+  /// Also copies. What has that number or a greater one was never complete.
+  void forget_from(int number);
   /// All nodes have their part of that snapshot; others' workers have removed these files.
   void let_count(const CheckpointOrder& order);
 
@@ -85,8 +87,6 @@ class KeptFolder {
   const KeptSnapshots& snapshots() const { return snapshots_; }
   /// The folder as it was last.
   const Snapshot& current() const { return current_; }
-  /// The greatest number of a snapshot so far.
-  int number() const { return number_; }
   MemoryRoom room() const;
   DiskWriter& disk() { return disk_; }
 
@@ -111,7 +111,7 @@ class KeptFolder {
   FolderWatch watch_;
   KeptSnapshots snapshots_;
   Snapshot current_;
-  int number_ = 0;
+  int number_ = 0;            // the greatest of a snapshot so far
   int own_since_ = 0;         // the first snapshot that this process has taken
   std::int64_t cut_off_ = 0;  // bytes of the save that workers had not ended before
   bool in_memory_ = false;

@@ -20,10 +20,6 @@ std::vector<Snapshot> take(std::vector<Snapshot>& from, const KeptSnapshots::Unw
   return taken;
 }
 
-bool is_same_part(const Snapshot& one, const Snapshot& other) {
-  return one.number == other.number && one.part == other.part && one.parts == other.parts;
-}
-
 }  // namespace
 
 bool is_same(const Snapshot& one, const Snapshot& other) {
@@ -66,10 +62,9 @@ const Snapshot* KeptSnapshots::find(int number) const {
 }
 
 const Snapshot* KeptSnapshots::find_part(int number, int part, int parts) const {
-  const Snapshot wanted{.number = number, .part = part, .parts = parts};
   for (const auto* const list : {&own_, &copies_})
     for (const Snapshot& kept : *list)
-      if (is_same_part(kept, wanted)) return &kept;
+      if (is_part(kept, number, part, parts)) return &kept;
   return nullptr;
 }
 
@@ -89,7 +84,9 @@ void KeptSnapshots::add_whole(Snapshot whole) {
 
 void KeptSnapshots::add_copy(Snapshot copy) {
   // A number may be given again to what others have saved since.
-  std::erase_if(copies_, [&](const Snapshot& old) { return is_same_part(old, copy); });
+  std::erase_if(copies_, [&](const Snapshot& old) {
+    return is_part(old, copy.number, copy.part, copy.parts);
+  });
   copies_.push_back(std::move(copy));
 }
 

@@ -181,9 +181,8 @@ asio::awaitable<void> LoneKeeper::look_for_save() {
 }
 
 asio::awaitable<bool> LoneKeeper::keep(FolderState state) {
-  Snapshot header;
-  header.number = kept_.number() + 1;
-  const bool is_kept = co_await kept_.take(std::move(state), std::move(header));
+  Snapshot next;
+  const bool is_kept = co_await kept_.take(std::move(state), std::move(next));
   if (!is_kept) co_return false;
   tell_(news_of(kept_.current(), CheckpointNews::What::kKept));
   kept_.write_unwritten();

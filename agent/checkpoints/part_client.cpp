@@ -138,8 +138,7 @@ Result<Snapshot> PartClient::list(const CheckpointPart& part, Pace& pace) {
   if (!snapshot) return snapshot;
   // A node may not have heard yet that its part counts, and when the last one was kept.
   const bool is_another = snapshot->counts && snapshot->taken_unix_ms != part.taken_unix_ms;
-  if (snapshot->number != part.number || snapshot->part != part.part ||
-      snapshot->parts != part.parts || is_another)
+  if (is_another || !is_part(*snapshot, part.number, part.part, part.parts))
     return invalid(endpoint_ + " has sent the list of another part");
   return snapshot;
 }

@@ -153,11 +153,8 @@ Result<std::shared_ptr<const PartServer::Offer>> PartServer::find(
     const PartRequest& request) const {
   if (request.ticket != ticket_) return Error{Error::Kind::kDenied, "it shows another ticket"};
   const std::lock_guard lock{mutex_};
-  for (const auto& offer : offers_) {
-    const Snapshot& part = offer->part;
-    if (part.number == request.number && part.part == request.part && part.parts == request.parts)
-      return offer;
-  }
+  for (const auto& offer : offers_)
+    if (is_part(offer->part, request.number, request.part, request.parts)) return offer;
   return Error{Error::Kind::kUnavailable, "part " + std::to_string(request.part) +
                                               " of checkpoint " + std::to_string(request.number) +
                                               " is not here any more"};

@@ -80,9 +80,7 @@ asio::awaitable<Result<void>> SharedKeeper::begin_round(Round round) {
     as_counted_ = kept_.current();
   }
   // What is newer was not whole, or could not be written.
-  kept_.forget_if([&](const Snapshot& kept) { return kept.number > round_.checkpoint; });
-  kept_.forget(kept_.snapshots().take_copies_if(
-      [&](const Snapshot& copy) { return copy.number > round_.checkpoint; }));
+  kept_.forget_from(round_.checkpoint + 1);
   forget_old();
   busy_ = false;
   idle_.cancel();
@@ -221,9 +219,7 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
     header.parts = round_.parts;
     header.base = round_.checkpoint;
     // A coordinator that knows of no part that did not count gives its number again.
-    kept_.forget_if([&](const Snapshot& kept) { return kept.number >= order.number; });
-    kept_.forget(kept_.snapshots().take_copies_if(
-        [&](const Snapshot& copy) { return copy.number >= order.number; }));
+    kept_.forget_from(order.number);
     answer.done = co_await kept_.take(seen.state, std::move(header));
     if (answer.done) {
       const CheckpointPart own = part_of(kept_.current());

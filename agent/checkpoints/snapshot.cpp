@@ -72,6 +72,10 @@ std::map<std::string, int> shapes_in(const std::string& folder, const FolderStat
 
 }  // namespace
 
+bool is_part(const Snapshot& snapshot, int number, int part, int parts) {
+  return snapshot.number == number && snapshot.part == part && snapshot.parts == parts;
+}
+
 const KeptFile* find_file(const Snapshot& snapshot, std::string_view path) {
   const auto at = std::ranges::lower_bound(
       snapshot.files, path, {},

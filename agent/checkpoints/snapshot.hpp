@@ -56,6 +56,9 @@ struct FileToKeep {
   How how = How::kCopy;
 };
 
+/// Whether it is that part of the checkpoint with that number.
+bool is_part(const Snapshot& snapshot, int number, int part, int parts);
+
 /// nullptr: there is no such path.
 const KeptFile* find_file(const Snapshot& snapshot, std::string_view path);
 

@@ -70,11 +70,9 @@ Result<void> lock(Server& server, const LaunchSpec& spec, const std::string& run
           server.port());
     return {};
   }
-  auto tls = TlsContext::for_coordinator(job_key(*spec.secret, run_id));
+  auto tls = PeerTls::of_job(job_key(*spec.secret, run_id));
   if (!tls) return tls.error();
-  auto as_agent = TlsContext::for_agent(job_key(*spec.secret, run_id));
-  if (!as_agent) return as_agent.error();
-  server.lock(std::move(*tls), handshake_threads(usable_cpus()), std::move(*as_agent));
+  server.lock(std::move(tls->accepts), handshake_threads(usable_cpus()), std::move(tls->connects));
   return {};
 }
 

@@ -124,11 +124,9 @@ class Run {
     if (!spec_.node.checkpoints) return {};
     PeerTls tls;
     if (spec_.secret) {
-      const auto accepts = TlsContext::for_coordinator(job_key(*spec_.secret, node_.run.run_id));
-      const auto connects = TlsContext::for_agent(job_key(*spec_.secret, node_.run.run_id));
-      if (!accepts) return accepts.error();
-      if (!connects) return connects.error();
-      tls = {*accepts, *connects};
+      auto of_job = PeerTls::of_job(job_key(*spec_.secret, node_.run.run_id));
+      if (!of_job) return of_job.error();
+      tls = std::move(*of_job);
     }
     checkpoints_ = make_keeper(
         io_.get_executor(), *spec_.node.checkpoints,

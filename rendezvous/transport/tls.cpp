@@ -159,6 +159,14 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::for_coordinator(JobKey key
   });
 }
 
+Result<PeerTls> PeerTls::of_job(const JobKey& key) {
+  auto accepts = TlsContext::for_coordinator(key);
+  if (!accepts) return accepts.error();
+  auto connects = TlsContext::for_agent(key);
+  if (!connects) return connects.error();
+  return PeerTls{std::move(*accepts), std::move(*connects)};
+}
+
 Result<std::shared_ptr<const TlsContext>> TlsContext::make(std::optional<JobKey> key,
                                                            FindJobKey find) {
   begin_openssl();

@@ -61,6 +61,15 @@ class TlsContext {
   std::unique_ptr<ssl_ctx_st, Free> ssl_;
 };
 
+/// Both ends of connections between nodes of one job; nullptr: the job has no secret.
+struct PeerTls {
+  std::shared_ptr<const TlsContext> accepts;
+  std::shared_ptr<const TlsContext> connects;
+
+  /// Errors: kUnavailable.
+  static Result<PeerTls> of_job(const JobKey& key);
+};
+
 /// One connection. After an error it is of no more use, except that it may have last words to seal.
 class TlsSession {
  public:
