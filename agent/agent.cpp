@@ -283,9 +283,9 @@ void Agent::watch(const StartRound& round) {
 asio::awaitable<void> Agent::put_back_and_start(StartWorkers order) {
   const std::weak_ptr<bool> agent = is_there_;
   const StartRound& round = order.round;
-  CheckpointKeeper::Round place{round.group_rank, round.group_world_size, round.checkpoint,
-                                round.sources};
-  for (PartSource& source : place.sources) source.endpoint = link_.as_seen_here(source.endpoint);
+  CheckpointKeeper::Round place{round.group_rank, round.group_world_size, round.checkpoint};
+  for (PartSource& source : place.checkpoint.sources)
+    source.endpoint = link_.as_seen_here(source.endpoint);
   const Result<void> ready = co_await services_.checkpoints->begin_round(place);
   if (agent.expired() || end_ || awaits_start_ != round) co_return;
   awaits_start_.reset();

@@ -32,13 +32,11 @@ using CheckpointListener = std::function<void(const CheckpointNews&)>;
 
 class CheckpointKeeper {
  public:
-  /// A node's place in a round, and the number of the checkpoint from which that continues.
+  /// A node's place in a round, and what that continues from.
   struct Round {
     int part = 0;
     int parts = 1;
-    int checkpoint = 0;
-    std::vector<PartSource> sources = {};  // the nodes that have its parts in memory; none:
-                                           // it is on disk
+    RoundCheckpoint checkpoint = {};
   };
 
   virtual ~CheckpointKeeper() = default;

@@ -13,10 +13,13 @@ struct CheckpointNews {
   int number = 0;                    // the snapshot's
   std::int64_t bytes = 0;            // that this one has and the one before it did not
   std::int64_t bytes_from_disk = 0;  // kPutBack: those that memory had no more
+  std::string failing;  // kPutBack: a newer one, which failed alike each time that it was loaded
 };
 
-/// Where workers find it: "checkpoint-500, from memory".
-std::string origin_of(const std::string& name, std::int64_t bytes_from_disk);
+/// Where workers find it: "checkpoint-500, from memory", and why it is not `failing`; "": it is
+/// the newest.
+std::string origin_of(const std::string& name, std::int64_t bytes_from_disk,
+                      const std::string& failing);
 
 /// "checkpoint-500 (1.2 GiB) is in memory".
 std::string sentence_of(const CheckpointNews& news);

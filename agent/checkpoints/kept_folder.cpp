@@ -101,7 +101,7 @@ asio::awaitable<void> KeptFolder::mend_link() {
   if (flushed && is_written()) co_await drop();
 }
 
-asio::awaitable<Result<void>> KeptFolder::put_back(Snapshot wanted) {
+asio::awaitable<Result<void>> KeptFolder::put_back(Snapshot wanted, bool older) {
   const auto snapshot = std::make_shared<const Snapshot>(std::move(wanted));
   const bool own = snapshot->number >= own_since_;
   std::function<Result<PutBackResult>(Memory&)> work = [snapshot, own](Memory& memory) {
@@ -118,6 +118,8 @@ asio::awaitable<Result<void>> KeptFolder::put_back(Snapshot wanted) {
   for (const std::string& complaint : result.complaints) log::warn("{}", complaint);
   CheckpointNews news = news_of(*snapshot, CheckpointNews::What::kPutBack);
   news.bytes_from_disk = result.bytes_from_disk;
+  if (older) news.failing = put_back_;
+  put_back_ = news.name;
   // What other nodes have saved, the program reads on disk.
   for (const KeptFile& file : snapshot->files)
     if (spec_.shared && file.facts.on_disk && file.facts.path.starts_with(news.name + "/"))

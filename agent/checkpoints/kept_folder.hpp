@@ -59,8 +59,9 @@ class KeptFolder {
   /// the next number. Returns whether it is kept.
   asio::awaitable<bool> take(FolderState state, Snapshot header);
 
-  /// Puts the folder back. Errors: kInvalid where a file of it is damaged: then it is forgotten.
-  asio::awaitable<Result<void>> put_back(Snapshot snapshot);
+  /// Puts the folder back. `older`: because the one that was put back last failed alike each time.
+  /// Errors: kInvalid where a file of it is damaged: then it is forgotten.
+  asio::awaitable<Result<void>> put_back(Snapshot snapshot, bool older);
 
   /// The next save has to fit.
   asio::awaitable<void> make_room(bool workers_run);
@@ -111,6 +112,7 @@ class KeptFolder {
   FolderWatch watch_;
   KeptSnapshots snapshots_;
   Snapshot current_;
+  std::string put_back_;      // the name of the last one that was
   int number_ = 0;            // the greatest of a snapshot so far
   int own_since_ = 0;         // the first snapshot that this process has taken
   std::int64_t cut_off_ = 0;  // bytes of the save that workers had not ended before

@@ -60,7 +60,7 @@ LoneKeeper::LoneKeeper(const asio::any_io_executor& executor, CheckpointSpec spe
 asio::awaitable<Result<void>> LoneKeeper::begin() {
   if (auto opened = co_await kept_.open(); !opened) co_return opened;
   kept_.hurry(true);
-  if (kept_.has_memory()) co_await put_back_newest();
+  if (kept_.has_memory()) co_await put_back_newest(false);
   if (kept_.in_memory()) co_await kept_.make_room(false);
   if (kept_.has_memory() && !kept_.in_memory() && !kept_.is_written())
     co_return Error{Error::Kind::kUnavailable,
@@ -73,11 +73,11 @@ asio::awaitable<Result<void>> LoneKeeper::begin() {
 }
 
 /// Between rounds others wait for the workers' end, and give up a node that takes long.
-asio::awaitable<Result<void>> LoneKeeper::begin_round(Round) {
+asio::awaitable<Result<void>> LoneKeeper::begin_round(Round round) {
   while (busy_) co_await idle_.async_wait(kQuietly);
   busy_ = true;
   if (kept_.in_memory() && !is_put_back_) {
-    co_await put_back_newest();
+    co_await put_back_newest(round.checkpoint.older);
     if (kept_.in_memory()) co_await kept_.make_room(false);
   }
   busy_ = false;
@@ -131,24 +131,49 @@ std::optional<KeptCheckpoints> LoneKeeper::status() const {
 // --- between rounds ---
 
 /// Walks down from the newest snapshot to one that is whole; without any, the folder is empty.
-asio::awaitable<void> LoneKeeper::put_back_newest() {
+/// `older`: the one that was put back last failed alike each time.
+asio::awaitable<void> LoneKeeper::put_back_newest(bool older) {
   std::vector<Snapshot> all = kept_.snapshots().own();
   const Snapshot& there = kept_.disk().there();
   if (std::ranges::none_of(all, [&](const Snapshot& kept) { return is_same(kept, there); }))
     all.push_back(kept_.in_memory() && is_same(kept_.current(), there)
                       ? kept_.current()
                       : with_files_on_disk(there, kept_.room()));
-  all.push_back({});  // an empty folder
   std::ranges::stable_sort(all, std::ranges::greater{}, &Snapshot::taken_unix_ms);
+  older = leave_out_failing(all, older);
+  all.push_back({});  // an empty folder
   for (Snapshot& snapshot : all) {
-    const auto put = co_await kept_.put_back(std::move(snapshot));
-    if (put) co_return kept_.write_unwritten();
+    const std::int64_t taken_unix_ms = snapshot.taken_unix_ms;
+    const auto put = co_await kept_.put_back(std::move(snapshot), older);
+    if (put) {
+      times_loaded_ = taken_unix_ms == loaded_unix_ms_ ? times_loaded_ + 1 : 1;
+      loaded_unix_ms_ = taken_unix_ms;
+      co_return kept_.write_unwritten();
+    }
     // Only what is damaged gives way to an older one: that memory is full must not cost a step.
     if (put.error().kind == Error::Kind::kInvalid) continue;
     std::string why = put.error().message;
     co_await kept_.use_disk_alone(std::move(why));
     co_return;
   }
+}
+
+/// If others are left, takes out those that failed alike each time that they were loaded: with
+/// `older` also the last one, if that was loaded twice. Returns whether it was that.
+bool LoneKeeper::leave_out_failing(std::vector<Snapshot>& newest_first, bool older) {
+  const auto take_out = [&](const auto& is_failing) {
+    if (!std::ranges::all_of(newest_first, is_failing)) std::erase_if(newest_first, is_failing);
+  };
+  take_out([&](const Snapshot& kept) { return failing_.contains(kept.taken_unix_ms); });
+  const auto was_loaded = [&](const Snapshot& kept) {
+    return kept.taken_unix_ms == loaded_unix_ms_;
+  };
+  const bool is_newest = newest_first.size() > 1 && was_loaded(newest_first.front());
+  if (!older || !is_newest || times_loaded_ < 2) return false;
+  failing_.insert(loaded_unix_ms_);
+  take_out(was_loaded);
+  kept_.forget_if(was_loaded);  // the next one needs the older one beside it
+  return true;
 }
 
 // --- while workers run ---

@@ -80,7 +80,7 @@ asio::awaitable<Result<void>> SharedKeeper::begin_round(Round round) {
     as_counted_ = kept_.current();
   }
   // What is newer was not whole, or could not be written.
-  kept_.forget_from(round_.checkpoint + 1);
+  kept_.forget_from(round_.checkpoint.number + 1);
   forget_old();
   busy_ = false;
   idle_.cancel();
@@ -94,10 +94,10 @@ asio::awaitable<Result<void>> SharedKeeper::begin_round(Round round) {
 
 asio::awaitable<Result<void>> SharedKeeper::put_back(const Round& round) {
   round_ = round;
-  if (round.checkpoint == kUnknownCheckpoint)
+  if (round.checkpoint.number == kUnknownCheckpoint)
     co_return invalid("no node could see which checkpoint is in '" + spec_.disk +
                       "': the one that looked says why");
-  if (round.sources.empty() || !kept_.has_memory()) {
+  if (round.checkpoint.sources.empty() || !kept_.has_memory()) {
     const auto ready = co_await put_back_from_disk(round);
     co_return ready;
   }
@@ -110,7 +110,7 @@ asio::awaitable<Result<void>> SharedKeeper::put_back_from_memory(const Round& ro
   Result<void> ready = invalid("it was never tried");
   for (int attempt = 0; attempt < 2 && !ready && ready.error().kind == Error::Kind::kInvalid;
        ++attempt) {
-    const Snapshot* whole = kept_.snapshots().find(round.checkpoint);
+    const Snapshot* whole = kept_.snapshots().find(round.checkpoint.number);
     if (whole == nullptr || whole->parts != 1) {
       if (attempt > 0) {
         kept_.forget_if([](const Snapshot&) { return true; });
@@ -118,27 +118,27 @@ asio::awaitable<Result<void>> SharedKeeper::put_back_from_memory(const Round& ro
             kept_.snapshots().take_copies_if([](const Snapshot& own) { return !own.copy; }));
       }
       const int node = round.part;
-      ready = co_await peers_.gather(round.sources, node);
+      ready = co_await peers_.gather(round.checkpoint.sources, node);
       if (!ready) continue;
-      whole = kept_.snapshots().find(round.checkpoint);
+      whole = kept_.snapshots().find(round.checkpoint.number);
     }
     Snapshot wanted = *whole;
-    ready = co_await kept_.put_back(std::move(wanted));
+    ready = co_await kept_.put_back(std::move(wanted), round.checkpoint.older);
   }
   co_return ready;
 }
 
 asio::awaitable<Result<void>> SharedKeeper::put_back_from_disk(const Round& round) {
-  auto ready = co_await kept_.disk().read(round.checkpoint);
+  auto ready = co_await kept_.disk().read(round.checkpoint.number);
   if (!ready || !kept_.has_memory()) co_return ready;
   const Snapshot& there = kept_.disk().there();
   written_ = there.number;
-  round_.checkpoint = there.number;
+  round_.checkpoint.number = there.number;
   const Snapshot* const own = kept_.snapshots().find(there.number);
   Snapshot whole = put_together(there, own == nullptr ? Snapshot{} : *own);
   whole.parts = round.parts;
   whole.base = there.number;
-  ready = co_await kept_.put_back(std::move(whole));
+  ready = co_await kept_.put_back(std::move(whole), false);
   co_return ready;
 }
 
@@ -217,7 +217,7 @@ asio::awaitable<void> SharedKeeper::keep_as_ordered() {
     header.number = order.number;
     header.part = round_.part;
     header.parts = round_.parts;
-    header.base = round_.checkpoint;
+    header.base = round_.checkpoint.number;
     // A coordinator that knows of no part that did not count gives its number again.
     kept_.forget_from(order.number);
     answer.done = co_await kept_.take(seen.state, std::move(header));

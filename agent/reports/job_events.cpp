@@ -209,6 +209,7 @@ std::string JobEvents::of(const CheckpointNews& news, std::int64_t time_unix_us)
   Event event{"checkpoint_put_back", {{"checkpoint", news.name}, {"number", news.number}}};
   if (news.what == What::kPutBack) {
     event.fields["bytes_from_disk"] = news.bytes_from_disk;
+    if (!news.failing.empty()) event.fields["failing"] = news.failing;
   } else {
     event.kind = news.what == What::kKept ? "checkpoint_kept" : "checkpoint_written";
     event.fields["bytes"] = news.bytes;

@@ -18,7 +18,7 @@ void JobRecord::begin_round(const StartRound& round) {
   if (!news || news->name.empty()) return;
   ++job_.put_back;
   if (job_.continued.size() == kRestartsToldMax) job_.continued.erase(job_.continued.begin());
-  job_.continued.push_back({round.round, news->name, news->bytes_from_disk});
+  job_.continued.push_back({round.round, news->name, news->bytes_from_disk, news->failing});
 }
 
 void JobRecord::hear(const CheckpointNews& news) {

@@ -16,7 +16,8 @@ namespace ddprun::fields {
 template <> inline constexpr auto kFields<ContinuedRound> = table(
     field<&ContinuedRound::round>("round"),
     text<&ContinuedRound::checkpoint>("checkpoint", kCheckpointName),
-    field<&ContinuedRound::bytes_from_disk>("bytes_from_disk"));
+    field<&ContinuedRound::bytes_from_disk>("bytes_from_disk"),
+    if_any(text<&ContinuedRound::failing>("failing", kCheckpointName)));
 // clang-format on
 
 }  // namespace ddprun::fields

@@ -32,6 +32,7 @@ struct ContinuedRound {
   int round = 0;
   std::string checkpoint;            // its name
   std::int64_t bytes_from_disk = 0;  // 0: all of it was in memory
+  std::string failing;               // a newer one, which failed alike each time that it was loaded
   bool operator==(const ContinuedRound&) const = default;
 };
 

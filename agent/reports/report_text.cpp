@@ -136,7 +136,7 @@ std::string restarts_line(const JobReport& report) {
 /// "round 2 continued from checkpoint-500, from memory: 3 steps done again".
 std::string continued_line(const ContinuedRound& round, const JobReport& report) {
   std::string line = fmt::format("round {} continued from {}", round.round,
-                                 origin_of(round.checkpoint, round.bytes_from_disk));
+                                 origin_of(round.checkpoint, round.bytes_from_disk, round.failing));
   const auto restart = std::ranges::find(report.restarts, round.round, &RestartTimes::round);
   if (restart == report.restarts.end() || restart->steps_again < 0) return line;
   return line + ": " + again_text(restart->steps_again, restart->again_at_least);

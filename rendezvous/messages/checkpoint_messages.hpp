@@ -54,6 +54,14 @@ struct PartSource {
   bool operator==(const PartSource&) const = default;
 };
 
+/// The checkpoint that a round continues from.
+struct RoundCheckpoint {
+  int number = 0;                        // 0: there is none; kUnknownCheckpoint
+  std::vector<PartSource> sources = {};  // its parts in memory; none: it is on disk
+  bool older = false;  // not the newest, with which rounds failed alike soon after it was loaded
+  bool operator==(const RoundCheckpoint&) const = default;
+};
+
 // --- agent to coordinator ---
 
 /// What a node has in memory. It comes behind Joined, and before WorkersStopped.

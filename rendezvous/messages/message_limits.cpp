@@ -149,9 +149,10 @@ Result<void> check(const StartRound& start) {
           .number("role_world_size", start.role_world_size, 1, start.world_size)
           .number("first_role_rank", start.first_role_rank, 0, start.role_world_size - 1)
           .number("master_port", start.master_port, 0, kPortMax)
-          .number("the number of a checkpoint", start.checkpoint, kUnknownCheckpoint, kCountMax)
+          .number("the number of a checkpoint", start.checkpoint.number, kUnknownCheckpoint,
+                  kCountMax)
           .result();
-  return numbers ? check(start.sources) : numbers;
+  return numbers ? check(start.checkpoint.sources) : numbers;
 }
 
 Result<void> check(const StopRound& stop) {

@@ -220,6 +220,10 @@ template <> inline constexpr auto kFields<Identity> = message("identity",
     field<&Identity::epoch>("epoch"),
     text<&Identity::coordinator>("coordinator", name_of(kEndpointBytesMax)),
     field<&Identity::witness>("witness"));
+template <> inline constexpr auto kFields<RoundCheckpoint> = table(
+    may_miss(field<&RoundCheckpoint::number>("checkpoint")),
+    may_miss(list<&RoundCheckpoint::sources>("sources", kPartSourcesMax)),
+    may_miss(field<&RoundCheckpoint::older>("older")));
 template <> inline constexpr auto kFields<StartRound> = message("start_round",
     field<&StartRound::round>("round"), field<&StartRound::attempt>("attempt"),
     field<&StartRound::group_rank>("group_rank"),
@@ -236,8 +240,7 @@ template <> inline constexpr auto kFields<StartRound> = message("start_round",
     text<&StartRound::awaited>("awaited", TextLimit{kRankListBytesMax}),
     text<&StartRound::vacant>("vacant", TextLimit{kRankListBytesMax}),
     text<&StartRound::node_note>("node_note", kReason),
-    may_miss(field<&StartRound::checkpoint>("checkpoint")),
-    may_miss(list<&StartRound::sources>("sources", kPartSourcesMax)));
+    inlined<&StartRound::checkpoint>());
 template <> inline constexpr auto kFields<Prepare> = message("prepare",
     field<&Prepare::waits>("waits"), field<&Prepare::place>("place"));
 template <> inline constexpr auto kFields<Reconfigure> = message("reconfigure",

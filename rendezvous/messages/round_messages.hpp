@@ -83,11 +83,7 @@ struct StartRound {
   /// Local ranks, "0,2-5", in whose seats workers start beside the round; the answer is Prepared.
   std::string vacant = {};
   std::string node_note = {};  // which nodes are left out because they fail; usually ""
-  /// The number of the checkpoint that workers continue from; 0: there is none;
-  /// kUnknownCheckpoint.
-  int checkpoint = 0;
-  /// Where its parts are in memory; none: it is on disk.
-  std::vector<PartSource> sources = {};
+  RoundCheckpoint checkpoint = {};
   bool operator==(const StartRound&) const = default;
 };
 /// The round has its MAX nodes without this one, which waits for a place.

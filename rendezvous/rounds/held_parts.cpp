@@ -14,6 +14,9 @@ namespace {
 /// Nodes that save come before those that copy.
 constexpr std::array kLists{&HeldCheckpoints::parts, &HeldCheckpoints::copies};
 
+/// A node that has not got its place yet may be given a part by any of these.
+constexpr std::size_t kSourcesOfPartMax = 8;
+
 void note_last(std::vector<CheckpointPart>& parts, const CheckpointPart& part) {
   parts.push_back(part);
   if (parts.size() > kPartsHeldMax) parts.erase(parts.begin());
@@ -62,7 +65,8 @@ WholeCheckpoint HeldParts::holders_of(const CheckpointPart& wanted) const {
   return whole;
 }
 
-std::optional<WholeCheckpoint> HeldParts::newest_whole(int older) const {
+std::optional<WholeCheckpoint> HeldParts::newest_whole(int older,
+                                                       const std::set<int>& without) const {
   std::vector<CheckpointPart> found;
   for (const auto& [node, told] : told_)
     for (const auto list : kLists)
@@ -70,6 +74,7 @@ std::optional<WholeCheckpoint> HeldParts::newest_whole(int older) const {
   std::ranges::stable_sort(found, std::ranges::greater{}, &CheckpointPart::number);
   for (const CheckpointPart& newest : found) {
     if (newest.number <= older) break;
+    if (without.contains(newest.number)) continue;
     WholeCheckpoint whole = holders_of(newest);
     if (static_cast<int>(whole.holders.size()) == whole.parts) return whole;
   }
@@ -89,6 +94,20 @@ std::int64_t HeldParts::bytes_lacking(const WholeCheckpoint& whole, const NodeId
       has_part = true;  // and what all had when the round began
   }
   return has_part ? bytes : bytes + older;
+}
+
+std::vector<PartSource> HeldParts::sources_of(const WholeCheckpoint& whole) const {
+  const auto parts = static_cast<std::size_t>(whole.parts);
+  const std::size_t of_part = std::min(kSourcesOfPartMax, kPartSourcesMax / parts);
+  std::vector<PartSource> sources;
+  for (const auto& [number, holders] : whole.holders) {
+    const std::size_t before = sources.size();
+    for (const auto& [node, part] : holders)
+      if (sources.size() - before < of_part)
+        if (auto source = source_of(part, node)) sources.push_back(std::move(*source));
+    if (sources.size() == before) return {};
+  }
+  return sources;
 }
 
 std::optional<PartSource> HeldParts::source_of(const CheckpointPart& part,

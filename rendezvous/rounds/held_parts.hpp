@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "rendezvous/messages/checkpoint_messages.hpp"
@@ -48,10 +49,12 @@ class HeldParts {
   /// How many bytes of other nodes' files fit there.
   std::int64_t room_of(const NodeId& node) const;
 
-  /// The newest one after `older`; nullopt: there is none.
-  std::optional<WholeCheckpoint> newest_whole(int older) const;
+  /// The newest one after `older` that has none of these numbers; nullopt: there is none.
+  std::optional<WholeCheckpoint> newest_whole(int older, const std::set<int>& without) const;
   /// What the memory of a node takes in that is to have all of it.
   std::int64_t bytes_lacking(const WholeCheckpoint& whole, const NodeId& node) const;
+  /// Where others get all of its parts, some nodes for each part; none: nobody gives one of them.
+  std::vector<PartSource> sources_of(const WholeCheckpoint& whole) const;
   /// Where others get that part; nullopt: the node gives nothing.
   std::optional<PartSource> source_of(const CheckpointPart& part, const NodeId& node) const;
 

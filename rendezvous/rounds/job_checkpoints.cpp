@@ -11,12 +11,19 @@ using Order = CheckpointOrder::What;
 
 namespace {
 
-/// A node that has not got its place yet may be given a part by any of these.
-constexpr std::size_t kSourcesOfPartMax = 8;
-
 /// Whether it is known what all of them hold.
 bool have_told(const std::vector<const Node*>& nodes, const HeldParts& held) {
   return std::ranges::all_of(nodes, [&](const Node* node) { return held.knows(node->id()); });
+}
+
+/// Those that may be in the next round.
+std::vector<const Node*> waiting_nodes(const Roster& nodes) {
+  std::vector<const Node*> waiting;
+  nodes.for_each([&](const Node& node) {
+    if (node.phase() == Roster::Phase::kReady || node.phase() == Roster::Phase::kFinished)
+      waiting.push_back(&node);
+  });
+  return waiting;
 }
 
 }  // namespace
@@ -76,6 +83,7 @@ void JobCheckpoints::stand_by() {
   write_.reset();
   write_at_.reset();
   counted_ = 0;
+  loads_ = {};
   has_seen_all_ = false;
 }
 
@@ -85,9 +93,10 @@ void JobCheckpoints::send(const NodeId& node, const CheckpointOrder& order) {
 
 // --- while a round runs ---
 
-void JobCheckpoints::begin_round(int nodes, const Start& from) {
+void JobCheckpoints::begin_round(int nodes, const RoundCheckpoint& from) {
   // What was in memory alone goes to disk in the round.
   counted_ = std::max(counted_, from.number);
+  if (on()) loads_.begin_round(from);
   has_seen_all_ = from.number != kUnknownCheckpoint;
   recover_round(nodes);
 }
@@ -178,6 +187,7 @@ void JobCheckpoints::conclude(TimePoint now) {
   late_at_.reset();
   writers_ = std::move(ended.changed);
   counted_ = ended.number;
+  loads_.counted();
   CheckpointOrder order{.what = Order::kCounts, .number = counted_};
   for (const std::string& path : ended.removed)
     if (order.removed.size() < kRemovedPathsMax) order.removed.push_back(path);
@@ -203,11 +213,15 @@ void JobCheckpoints::conclude(TimePoint now) {
   }
 }
 
+void JobCheckpoints::round_failed(const Cause* cause) {
+  loads_.failed(cause, job_.steps_since_start());
+}
+
 // --- to disk ---
 
 /// Returns false where there is nothing that could be written.
 bool JobCheckpoints::begin_writing() {
-  const auto whole = held_.newest_whole(written_);
+  const auto whole = held_.newest_whole(written_, {});
   if (!whole) return false;
   write_ = Writing{.number = whole->number, .parts = whole->parts, .awaited = {}, .mover = {}};
   for (const auto& [part, holders] : whole->holders)
@@ -272,22 +286,12 @@ bool JobCheckpoints::keep_last_save() {
 bool JobCheckpoints::settle() {
   if (!on() || settling_.settled) return true;
   if (keep_last_save() || write_) return false;
-  const auto waiting = nodes_that_wait();
+  const auto waiting = waiting_nodes(nodes_);
   if (waiting.empty()) return true;
   const bool writes =
       have_told(waiting, held_) && !std::exchange(settling_.tried, true) && begin_writing();
   if (have_told(waiting, held_) && !writes) begin_moving(0, 1, waiting.front()->id());
   return false;
-}
-
-/// Those that may be in the next round.
-std::vector<const Node*> JobCheckpoints::nodes_that_wait() const {
-  std::vector<const Node*> waiting;
-  nodes_.for_each([&](const Node& node) {
-    if (node.phase() == Roster::Phase::kReady || node.phase() == Roster::Phase::kFinished)
-      waiting.push_back(&node);
-  });
-  return waiting;
 }
 
 bool JobCheckpoints::is_ready() {
@@ -296,35 +300,39 @@ bool JobCheckpoints::is_ready() {
   return in_memory().has_value() || settle();
 }
 
-JobCheckpoints::Start JobCheckpoints::next() const {
+RoundCheckpoint JobCheckpoints::next() const {
+  // One node knows itself how often it has loaded its newest one.
+  if (!on()) return {.older = rules_.terms.checkpoints && loads_.are_alike()};
   if (!settling_.settled)
     if (auto start = in_memory()) return std::move(*start);
-  return {.number = settling_.is_unknown ? kUnknownCheckpoint : written_, .sources = {}};
+  return {.number = settling_.is_unknown ? kUnknownCheckpoint : written_};
 }
 
 /// The newest one, if all nodes that wait can have all of it in memory. What is on disk is never
 /// newer: where that is not sure, the disk is looked at.
-std::optional<JobCheckpoints::Start> JobCheckpoints::in_memory() const {
-  const auto waiting = nodes_that_wait();
+std::optional<RoundCheckpoint> JobCheckpoints::in_memory() const {
+  const auto waiting = waiting_nodes(nodes_);
   if (!on() || waiting.empty() || !have_told(waiting, held_)) return std::nullopt;
   const int moving = write_ && write_->moves() ? write_->number : 0;
-  const auto whole = held_.newest_whole(std::max({written_, moving, 1}) - 1);
-  if (!whole || (!has_seen_all_ && whole->number < number_)) return std::nullopt;
-  const bool fits = std::ranges::all_of(waiting, [&](const Node* node) {
-    return held_.bytes_lacking(*whole, node->id()) <= held_.room_of(node->id());
-  });
-  if (!fits) return std::nullopt;
-  const auto parts = static_cast<std::size_t>(whole->parts);
-  const std::size_t of_part = std::min(kSourcesOfPartMax, kPartSourcesMax / parts);
-  Start start{.number = whole->number, .sources = {}};
-  for (const auto& [number, holders] : whole->holders) {
-    const std::size_t before = start.sources.size();
-    for (const auto& [node, part] : holders)
-      if (start.sources.size() - before < of_part)
-        if (auto source = held_.source_of(part, node)) start.sources.push_back(std::move(*source));
-    if (start.sources.size() == before) return std::nullopt;  // nobody gives it
-  }
-  return start;
+  const int on_disk = std::max(written_, moving);
+  const auto newest_without = [&](const std::set<int>& failing) -> std::optional<RoundCheckpoint> {
+    const int least = failing.contains(on_disk) ? 1 : std::max(on_disk, 1);
+    const auto whole = held_.newest_whole(least - 1, failing);
+    if (!whole || (!has_seen_all_ && whole->number < number_)) return std::nullopt;
+    const bool fits = std::ranges::all_of(waiting, [&](const Node* node) {
+      return held_.bytes_lacking(*whole, node->id()) <= held_.room_of(node->id());
+    });
+    if (!fits) return std::nullopt;
+    auto sources = held_.sources_of(*whole);
+    if (sources.empty()) return std::nullopt;
+    return RoundCheckpoint{.number = whole->number, .sources = std::move(sources)};
+  };
+  if (loads_.blame_last())
+    if (auto older = newest_without(loads_.failing_with_last())) {
+      older->older = true;
+      return older;
+    }
+  return newest_without(loads_.failing());
 }
 
 }  // namespace ddprun

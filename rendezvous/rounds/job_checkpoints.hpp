@@ -12,7 +12,7 @@
 // of which all parts are in some node's memory, and the nodes get from each other what they lack.
 // Where a part is lost, or memory is short, the newest that is whole is brought to disk first, and
 // all find it there. So it is before the job ends. A job on one node needs none of this: its agent
-// does it alone.
+// does it alone, and only hears when an older one than the newest is to be loaded.
 #pragma once
 
 #include <chrono>
@@ -26,6 +26,7 @@
 #include "rendezvous/leadership/coordinator_rules.hpp"
 #include "rendezvous/messages/checkpoint_messages.hpp"
 #include "rendezvous/rounds/coordinator_events.hpp"
+#include "rendezvous/rounds/failed_loads.hpp"
 #include "rendezvous/rounds/held_parts.hpp"
 #include "rendezvous/rounds/job_state.hpp"
 #include "rendezvous/rounds/roster.hpp"
@@ -39,12 +40,6 @@ inline constexpr std::chrono::seconds kWriteAgainAfter{30};
 
 class JobCheckpoints {
  public:
-  /// The checkpoint that a round continues from.
-  struct Start {
-    int number = 0;  // 0: there is none; kUnknownCheckpoint: no node could see what is on disk
-    std::vector<PartSource> sources;  // its parts in memory; none: it is on disk
-  };
-
   /// All of this must live longer.
   JobCheckpoints(const Roster& nodes, const CoordinatorRules& rules, const JobState& job,
                  Outbox& out)
@@ -61,7 +56,7 @@ class JobCheckpoints {
   void stand_by();
 
   /// A round of that many nodes runs, which continues from that.
-  void begin_round(int nodes, const Start& from);
+  void begin_round(int nodes, const RoundCheckpoint& from);
   /// So does a round that has begun under a coordinator before.
   void recover_round(int nodes);
   /// It stops: what was being kept is cut off.
@@ -69,6 +64,8 @@ class JobCheckpoints {
     keep_.reset();
     runs_ = false;
   }
+  /// Why it failed; nullptr: that is not known, or it has not.
+  void round_failed(const Cause* cause);
   void tick(TimePoint now);
   std::optional<TimePoint> next_due() const;
 
@@ -81,7 +78,7 @@ class JobCheckpoints {
   bool is_ready();
 
   /// Where the next round begins, if it is_ready().
-  Start next() const;
+  RoundCheckpoint next() const;
 
  private:
   struct Keeping {
@@ -115,13 +112,12 @@ class JobCheckpoints {
   bool on() const { return rules_.terms.checkpoints && !rules_.terms.has_one_node(); }
   std::vector<const Roster::Node*> members() const;
   void send(const NodeId& node, const CheckpointOrder& order);
-  std::optional<Start> in_memory() const;
+  std::optional<RoundCheckpoint> in_memory() const;
   bool keep_last_save();
   void begin_keeping(bool at_end, bool late);
   void kept(const NodeId& node, const CheckpointSaid& word, TimePoint now);
   void conclude(TimePoint now);
   void staged(const NodeId& node, const CheckpointSaid& word, TimePoint now);
-  std::vector<const Roster::Node*> nodes_that_wait() const;
   bool begin_writing();
   void begin_moving(int number, int parts, const NodeId& mover);
   void moved(const CheckpointSaid& word, TimePoint now);
@@ -138,6 +134,7 @@ class JobCheckpoints {
   int number_ = 0;       // the greatest that anybody has heard of
   int counted_ = 0;      // the newest that counts
   int written_ = 0;
+  FailedLoads loads_;
   std::set<NodeId> writers_;  // saved something for the newest that counts
   std::optional<Keeping> keep_;
   std::optional<Writing> write_;

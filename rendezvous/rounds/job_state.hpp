@@ -18,10 +18,18 @@ struct JobState {
   std::int64_t step = -1;         // the greatest one that a worker reported; -1: none
   /// The same since all workers were started: a checkpoint may have sent them back.
   std::int64_t step_since_start = -1;
+  std::int64_t first_since_start = -1;  // the first one since then
 
   void reached(std::int64_t told) {
     step = std::max(step, told);
+    if (first_since_start < 0) first_since_start = told;
     step_since_start = std::max(step_since_start, told);
+  }
+  void workers_start() { step_since_start = first_since_start = -1; }
+  /// How many they have made since then; -1: they tell none.
+  std::int64_t steps_since_start() const {
+    if (step < 0) return -1;
+    return first_since_start < 0 ? 0 : step_since_start - first_since_start;
   }
   /// Somebody who is believed knows that the job is as far as that.
   void reach(const JobCounters& known) {

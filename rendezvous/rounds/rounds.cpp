@@ -149,6 +149,8 @@ std::optional<EndJob> Rounds::advance(TimePoint now) {
     // Workers that were parked, and are discarded now, have reported how they ended before.
     if (manner_ != Manner::kDiscarding) {
       context_.failures.stopped(now);
+      const auto& verdict = context_.failures.cause();
+      context_.checkpoints.round_failed(verdict ? &verdict->cause : nullptr);
       // On the smaller side of a cut the others seem to be lost.
       if (manner_ != Manner::kAtOnce) remember_failure(context_, now);
     }
@@ -288,15 +290,13 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   JobCounters& counters = context_.job.counters;
   std::vector<NodeId> ids;
   std::map<std::string, int> role_sizes;
-  const JobCheckpoints::Start from = context_.checkpoints.next();
   StartRound start{.round = ++counters.round,
                    .attempt = counters.attempt,
                    .group_world_size = static_cast<int>(ranked.size()),
                    .world_size = 0,
                    .master_addr = context_.rules.master_addr,
                    .master_port = context_.rules.master_port,
-                   .checkpoint = from.number,
-                   .sources = from.sources};
+                   .checkpoint = context_.checkpoints.next()};
   for (Node* const node : ranked) {
     ids.push_back(node->id());
     context_.nodes.set_phase(*node, Phase::kRunning);
@@ -314,9 +314,9 @@ void Rounds::start(const std::vector<Node*>& ranked, TimePoint now) {
   start.node_note = note_on_nodes(context_.nodes);
   context_.out.add(OpenStore{start.round, start.world_size});
   context_.failures.begin_round(start.round);
-  context_.checkpoints.begin_round(start.group_world_size, from);
+  context_.checkpoints.begin_round(start.group_world_size, start.checkpoint);
   const bool stayed = manner_ == Manner::kInPlace;
-  if (!stayed) context_.job.step_since_start = -1;
+  if (!stayed) context_.job.workers_start();
   context_.in_place.begin_round(stayed);
   manner_ = Manner::kInOrder;
   nodes_begun_ = start.group_world_size;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # --checkpoints on several nodes, each with a memory of its own: what one of them saves is there on all of them when
 # workers are restarted, also when a node is lost, when the node that coordinates is lost, in another job on fewer
-# nodes, and when the disk takes nothing.
+# nodes, when the disk takes nothing, and when a checkpoint fails each time that it is loaded.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hosts.sh"
 
@@ -106,3 +106,23 @@ rm "$disk/.ddprun"
 save
 for host in h1 h2 h4; do node "$host" ends 0; done
 left_nothing_on h1 h2 h4
+
+# A checkpoint that fails alike each time that it is loaded gives way to the one before it, though it is on disk.
+rm "$OUT"
+disk=$scratch/failing program=${program%/*}/nan.py
+PYTHONPATH=$(realpath "${program%/*}/../../../worker_sdk/python")
+export PYTHONPATH HEARTBEAT=1 STEPS=15
+mkfifo "$next" "$next.end"
+for host in h1 h2; do keep_on "$host" --nnodes 2; done
+for step in 5 10; do
+  stored "$step" h1
+  echo >"$next"
+done
+for host in h1 h2; do
+  node "$host" wait_for_message "workers continue from checkpoint-5, from memory \(checkpoint-10 failed alike"
+done
+for step in 10 15; do echo >"$next"; done
+for host in h1 h2; do node "$host" ends 0; done
+[ "$(grep -c "begins at 10" "$nodes/h1/out")" = 2 ] || fail "checkpoint-10 was not loaded twice"
+grep -q "^\[0.*, 0.1\]$" "$disk/checkpoint-10/state.json" || fail "on disk: $(cat "$disk"/checkpoint-*/state.json)"
+left_nothing_on h1 h2

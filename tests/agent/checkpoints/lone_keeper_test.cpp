@@ -122,5 +122,72 @@ TEST_CASE_METHOD(KeeperFixture, "a job goes on with what a killed one has left i
   }
 }
 
+/// A job that is killed and started again and again.
+class RestartedFixture : public KeeperFixture {
+ protected:
+  RestartedFixture() {
+    run(then(keeper_.begin(), [](const Result<void>& how) { REQUIRE(how.has_value()); }));
+    run(keeper_.end_round(false));
+  }
+  ~RestartedFixture() {
+    run(keeper_.end(false));
+    loop_.restart();
+    loop_.poll();
+  }
+  /// Workers begin, save that file, and end well; "": they save nothing, and fail. Returns what
+  /// they have begun with, and why not with a newer one.
+  std::string round(const std::string& saved, bool older = false) {
+    run(then(keeper_.begin_round({.checkpoint = {.older = older}}),
+             [](const Result<void>& how) { REQUIRE(how.has_value()); }));
+    if (!saved.empty()) scratch_.write("out/" + saved, saved);
+    keeper_.workers_end();
+    run(keeper_.end_round(!saved.empty()));
+    return began_with_ + (failing_.empty() ? "" : ", not " + failing_);
+  }
+  bool is_there(const std::string& name) const { return fs::exists(scratch_ / "out" / name); }
+
+  std::string failing_;
+  LoneKeeper keeper_{loop_.get_executor(),
+                     {out_, disk_},
+                     [this](const CheckpointNews& news) {
+                       if (news.what != What::kPutBack) return;
+                       began_with_ = news.name;
+                       failing_ = news.failing;
+                     },
+                     scratch_ / "memory"};
+};
+
+TEST_CASE_METHOD(RestartedFixture, "what failed alike each time gives way to the one before it") {
+  round("a.pt");
+  CHECK(round("b.pt") == "a.pt");
+  CHECK(round("") == "b.pt");
+  CHECK(round("", true) == "b.pt");  // it was loaded once
+  CHECK(round("", true) == "a.pt, not b.pt");
+  CHECK_FALSE(is_there("b.pt"));
+  SECTION("also in later rounds") { CHECK(round("") == "a.pt"); }
+  SECTION("until there is a newer one, which takes its place on disk, too") {
+    CHECK(round("c.pt") == "a.pt");
+    CHECK(round("") == "c.pt");
+    run(keeper_.end(false));
+    CHECK(is_there("a.pt"));
+    CHECK_FALSE(is_there("b.pt"));
+    CHECK(is_there("c.pt"));
+  }
+}
+
+TEST_CASE_METHOD(RestartedFixture,
+                 "what was kept since then is tried, and what stands alone, too") {
+  round("a.pt");
+  SECTION("a newer one") {
+    CHECK(round("b.pt") == "a.pt");
+    CHECK(round("", true) == "b.pt");
+  }
+  SECTION("the only one") {
+    CHECK(round("") == "a.pt");
+    CHECK(round("") == "a.pt");
+    CHECK(round("", true) == "a.pt");
+  }
+}
+
 }  // namespace
 }  // namespace ddprun

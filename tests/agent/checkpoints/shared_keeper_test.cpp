@@ -58,12 +58,12 @@ class SharedKeeperFixture {
   }
   static std::string number(int node) { return std::to_string(node); }
 
-  void begin_round(const JobCheckpoints::Start& from) {
+  void begin_round(const RoundCheckpoint& from) {
     ++job_.counters.round;
     for (const int node : {0, 1}) {
       nodes_.find(number(node))->seats.enter(job_.counters.round, node, node);
       std::optional<Result<void>> begun;
-      CheckpointKeeper::Round round{node, 2, from.number, from.sources};
+      CheckpointKeeper::Round round{node, 2, from};
       run(then(keepers_[static_cast<std::size_t>(node)]->begin_round(std::move(round)),
                [&](Result<void> how) { begun = std::move(how); }));
       INFO((*begun ? "" : begun->error().message));
@@ -72,7 +72,7 @@ class SharedKeeperFixture {
     checkpoints_.begin_round(2, from);
   }
   /// All workers are stopped, and nodes tell what they hold. Returns where the next round begins.
-  JobCheckpoints::Start stop() {
+  RoundCheckpoint stop() {
     checkpoints_.end_round();
     for (const int node : {0, 1}) {
       keepers_[static_cast<std::size_t>(node)]->workers_end();
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(NoDiskFixture, "what nodes have saved is put back on all from t
   save(0, "a.pt", "a");
   save(1, "b.pt", "b");
   run_until_copied(1);
-  const JobCheckpoints::Start start = stop();
+  const RoundCheckpoint start = stop();
   CHECK(start.number == 1);
   CHECK(start.sources.size() == 4);
   begin_round(start);
@@ -236,7 +236,7 @@ TEST_CASE_METHOD(NoDiskFixture,
   save(0, "a.pt", "aaaa");
   save(1, "b.pt", "bbbb");
   run_until_copied(1);
-  const JobCheckpoints::Start start = stop();
+  const RoundCheckpoint start = stop();
   SECTION("where they are this node's own") {
     for (const fs::path& file : kept_files(0))
       if (file.filename() == "a.pt") std::ofstream{file, std::ios::in} << "x";

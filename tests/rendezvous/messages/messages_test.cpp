@@ -159,8 +159,8 @@ json with(json message, const json::json_pointer& field, const json& value) {
 bool is_optional(const json& message, const json::json_pointer& field) {
   const std::string path = field.to_string();
   if (path == "/failure") return message["type"] == "end_job";
-  static const std::set<std::string> kNames{"awaits_step", "lost_steps", "changes",
-                                            "checkpoints", "checkpoint", "sources"};
+  static const std::set<std::string> kNames{"awaits_step", "lost_steps", "changes", "checkpoints",
+                                            "checkpoint",  "sources",    "older"};
   static const std::set<std::string> kPaths{"/spare_votes", "/load", "/sample", "/end/failure"};
   const bool is_time = path.starts_with("/times/") && path.ends_with("_ms");
   return is_time || kPaths.contains(path) || kNames.contains(field.back());

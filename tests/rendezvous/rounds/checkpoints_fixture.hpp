@@ -36,7 +36,7 @@ class CheckpointsFixture : protected RoundFixture {
     }
     for (const NodeId& node : nodes_) holds(node, {});
     wrote("a", 0);
-    for (const NodeId& node : nodes_) REQUIRE(start(node).checkpoint == 0);
+    for (const NodeId& node : nodes_) REQUIRE(start(node).checkpoint.number == 0);
     hear_all();
   }
 

@@ -41,7 +41,7 @@ TEST_CASE_METHOD(CheckpointsFixture, "orders that were lost with a connection ar
     CHECK(told("a") == Texts{"look"});
   }
   wrote("a", 1);
-  CHECK(start("b").checkpoint == 1);
+  CHECK(start("b").checkpoint.number == 1);
 }
 
 TEST_CASE("a coordinator that leads again waits for nothing that it ordered before") {

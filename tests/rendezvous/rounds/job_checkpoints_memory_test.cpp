@@ -28,7 +28,7 @@ class MemoryFixture : public CheckpointsFixture {
   Texts sources(const NodeId& node) {
     const StartRound round = start(node);
     Texts texts;
-    for (const PartSource& source : round.sources)
+    for (const PartSource& source : round.checkpoint.sources)
       texts.push_back(std::to_string(source.part.part) + " at " + source.endpoint);
     return texts;
   }
@@ -65,11 +65,11 @@ TEST_CASE_METHOD(MemoryFixture, "a round begins with parts in memory, and the di
   stop_holding(1);
   CHECK(told("a").empty());
   const StartRound round = start("a");
-  CHECK(round.checkpoint == 1);
-  REQUIRE(round.sources.size() == 2);
-  CHECK(round.sources[0].part == CheckpointPart{1, 0, 2});
-  CHECK(round.sources[0].endpoint == "host-a:7000");
-  CHECK(round.sources[1].ticket == "ticket of b");
+  CHECK(round.checkpoint.number == 1);
+  REQUIRE(round.checkpoint.sources.size() == 2);
+  CHECK(round.checkpoint.sources[0].part == CheckpointPart{1, 0, 2});
+  CHECK(round.checkpoint.sources[0].endpoint == "host-a:7000");
+  CHECK(round.checkpoint.sources[1].ticket == "ticket of b");
   all_stage(1);
   CHECK(told("a") == Texts{"move 1 of 2"});  // it goes to disk beside the round
 }
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(MemoryFixture, "a part whose node is lost is staged from its co
   is_lost("c");
   nodes_.pop_back();
   for (const NodeId& node : nodes_) says(node, WorkersStopped{1});
-  CHECK(start("a").checkpoint == 1);
+  CHECK(start("a").checkpoint.number == 1);
   passes_beating(kWriteAgainAfter, nodes_);
   CHECK(told("a") == Texts{"stage 1", "stage 1"});
   staged("a", 1, 0, true);
@@ -140,7 +140,7 @@ TEST_CASE_METHOD(MemoryFixture, "where a node has no room for it, it goes by the
 TEST_CASE_METHOD(MemoryFixture, "what a node has itself needs no room") {
   room_ = 99;
   hold_before_a_round({{.parts = {{6, 0, 2, 0, 90, 500}}}, {.parts = {{6, 1, 2, 0, 90, 500}}}});
-  CHECK(start("a").checkpoint == 6);
+  CHECK(start("a").checkpoint.number == 6);
 }
 
 TEST_CASE_METHOD(MemoryFixture, "a whole one in memory is given by those that have it") {
@@ -161,7 +161,7 @@ TEST_CASE_METHOD(MemoryFixture, "one that is not new knows that it was not writt
   hear_all();
   is_lost("b");
   says("a", WorkersStopped{1});
-  CHECK(start("a").checkpoint == 1);
+  CHECK(start("a").checkpoint.number == 1);
 }
 
 TEST_CASE_METHOD(MemoryFixture, "what is being moved on disk is waited for if it is newer") {
@@ -173,7 +173,7 @@ TEST_CASE_METHOD(MemoryFixture, "what is being moved on disk is waited for if it
   REQUIRE(told("a") == Texts{"move 1 of 2"});
   SECTION("else not") {
     stop_holding(2);
-    CHECK(start("a").checkpoint == 2);
+    CHECK(start("a").checkpoint.number == 2);
   }
   SECTION("where its parts are gone") {
     is_lost("b");
@@ -206,7 +206,7 @@ TEST_CASE_METHOD(MemoryFixture, "the coordinator's own node is found where it is
   joins("b");
   holds("a", {{6, 0, 2}});
   holds("b", {{6, 1, 2}});
-  CHECK(start("b").sources.front().endpoint == ":7000");
+  CHECK(start("b").checkpoint.sources.front().endpoint == ":7000");
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ class RandomJob : protected RoundFixture {
          .checkpoints = true});
     nodes_.clear();
     disk_ = {};
+    loaded_ = 0;
+    failing_.clear();
     for (int node = 0; node < kNodes; ++node) comes(name_of(node));
     answer_all();
   }
@@ -103,6 +105,7 @@ class RandomJob : protected RoundFixture {
   /// The coordinator is gone, and another one knows only what nodes tell it.
   void loses_coordinator() {
     ++coordinators_;
+    failing_.clear();
     job(rules_);
     for (auto& [id, node] : nodes_)
       if (std::exchange(node.is_there, false)) comes(id);
@@ -142,10 +145,13 @@ class RandomJob : protected RoundFixture {
   void starts(const NodeId& id, const StartRound& start) {
     ModelNode& node = nodes_[id];
     // Workers that cannot know where to continue do not begin: the model lets them.
-    if (start.checkpoint != kUnknownCheckpoint) {
-      REQUIRE(start.checkpoint >= disk_.number);
-      REQUIRE((start.checkpoint == disk_.number || !start.sources.empty()));
+    if (start.checkpoint.number != kUnknownCheckpoint) {
+      if (start.checkpoint.older && loaded_ > start.checkpoint.number) failing_.insert(loaded_);
+      REQUIRE((start.checkpoint.number >= disk_.number || failing_.contains(disk_.number)));
+      REQUIRE((start.checkpoint.number == disk_.number || !start.checkpoint.sources.empty()));
     }
+    older_starts_ += start.checkpoint.older ? 1 : 0;
+    loaded_ = start.checkpoint.number;
     node.runs = true;
     node.ended_well = node.saves = false;
     node.round = start.round;
@@ -153,8 +159,8 @@ class RandomJob : protected RoundFixture {
     node.nodes = start.group_world_size;
     node.written = disk_.number;
     node.content = node.counted = {.round = 1000 * coordinators_ + start.round};
-    if (!start.sources.empty()) gather(node, start);
-    const int from = std::max(start.checkpoint, 0);
+    if (!start.checkpoint.sources.empty()) gather(node, start);
+    const int from = std::max(start.checkpoint.number, 0);
     for (auto* const parts : {&node.kept, &node.copies})
       std::erase_if(*parts, [&](const KeptPart& part) { return part.part.number > from; });
     tell_held(id);
@@ -163,14 +169,14 @@ class RandomJob : protected RoundFixture {
   void gather(ModelNode& node, const StartRound& start) {
     memory_starts_++;
     std::map<int, KeptPart> parts;
-    for (const PartSource& source : start.sources) {
+    for (const PartSource& source : start.checkpoint.sources) {
       ModelNode& giver = nodes_[source.ticket];
-      REQUIRE(source.part.number == start.checkpoint);
+      REQUIRE(source.part.number == start.checkpoint.number);
       const KeptPart* const given = find_part(giver, source.part);
       REQUIRE(given != nullptr);
       parts.emplace(source.part.part, *given);
     }
-    REQUIRE(static_cast<int>(parts.size()) == start.sources.front().part.parts);
+    REQUIRE(static_cast<int>(parts.size()) == start.checkpoint.sources.front().part.parts);
     for (const auto& [number, part] : parts) {
       REQUIRE_FALSE(part.content.is_half);
       REQUIRE(part.content.round == parts.begin()->second.content.round);
@@ -180,9 +186,10 @@ class RandomJob : protected RoundFixture {
     whole.part.parts = 1;
     whole.counts = true;
     for (KeptPart& own : node.kept)
-      if (own.part.number == start.checkpoint && own.part.parts > 1) node.copies.push_back(own);
+      if (own.part.number == start.checkpoint.number && own.part.parts > 1)
+        node.copies.push_back(own);
     std::erase_if(node.kept,
-                  [&](const KeptPart& own) { return own.part.number == start.checkpoint; });
+                  [&](const KeptPart& own) { return own.part.number == start.checkpoint.number; });
     node.kept.push_back(whole);
   }
   static const KeptPart* find_part(const ModelNode& node, const CheckpointPart& wanted) {
@@ -360,6 +367,9 @@ class RandomJob : protected RoundFixture {
   ModelDisk disk_;
   int coordinators_ = 1;
   int memory_starts_ = 0;
+  int older_starts_ = 0;
+  int loaded_ = 0;         // by the last round
+  std::set<int> failing_;  // that each time failed alike
   std::int64_t clock_ = 0;
   bool gives_ = false;   // nodes give each other what they hold
   int disk_fails_ = 10;  // in a hundred tries
@@ -378,6 +388,7 @@ TEST_CASE_METHOD(RandomJob, "whatever happens, what is on disk is one checkpoint
   }
   CHECK(written > 2'000);
   CHECK(memory_starts_ > 2'000);
+  CHECK(older_starts_ > 20);
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ TEST_CASE_METHOD(CheckpointsFixture, "a round begins when all have told what the
   CHECK(told("a") == Texts{"look"});
   CHECK_FALSE(order<StartRound>("a"));
   wrote("a", 4);
-  CHECK(start("a").checkpoint == 4);
-  CHECK(start("b").checkpoint == 4);
+  CHECK(start("a").checkpoint.number == 4);
+  CHECK(start("b").checkpoint.number == 4);
   saved("a");
   CHECK(told("b") == Texts{"written 4", "keep 5"});
 }
@@ -37,7 +37,7 @@ TEST_CASE_METHOD(CheckpointsFixture, "a round begins with the newest that is who
   wrote("a", 6);
   CHECK(told("a") == Texts{"written 6", "look"});
   wrote("a", 6);
-  CHECK(start("b").checkpoint == 6);
+  CHECK(start("b").checkpoint.number == 6);
 }
 
 TEST_CASE_METHOD(CheckpointsFixture,
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(CheckpointsFixture,
   }
   CHECK(told("a") == Texts{"look"});
   wrote("a", 5);
-  CHECK(start("a").checkpoint == 5);
+  CHECK(start("a").checkpoint.number == 5);
 }
 
 TEST_CASE_METHOD(CheckpointsFixture, "where a disk fails, nodes hear that nobody has seen it") {
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(CheckpointsFixture, "where a disk fails, nodes hear that nobody
   CHECK(told("a").back() == "look");
   CHECK_FALSE(order<StartRound>("a"));
   wrote("a", 0, false);
-  CHECK(start("a").checkpoint == kUnknownCheckpoint);
+  CHECK(start("a").checkpoint.number == kUnknownCheckpoint);
 }
 
 TEST_CASE_METHOD(CheckpointsFixture, "what was being kept is cut off when the round stops") {
@@ -103,7 +103,7 @@ TEST_CASE_METHOD(CheckpointsFixture, "what was being kept is cut off when the ro
   holds("a", {});
   CHECK(told("a").empty());
   wrote("a", 0);
-  CHECK(start("a").checkpoint == 0);
+  CHECK(start("a").checkpoint.number == 0);
 }
 
 TEST_CASE_METHOD(CheckpointsFixture, "nothing is kept any more once a round stops") {
@@ -238,7 +238,7 @@ TEST_CASE_METHOD(CheckpointsFixture, "a job on one node is ordered nothing") {
   job(terms_of(1, 1));
   joins("a");
   holds("a", {{6, 0, 1}}, 5);
-  CHECK(start("a").checkpoint == 0);
+  CHECK(start("a").checkpoint.number == 0);
   saved("a");
   says("a", WorkersFinished{1});
   CHECK(order<EndJob>("a"));
@@ -270,7 +270,7 @@ TEST_CASE_METHOD(CheckpointsFixture, "a slow disk does not end the wait for node
   all_stage(1);
   wrote("a", 1);
   wrote("a", 1);
-  CHECK(start("b").checkpoint == 1);
+  CHECK(start("b").checkpoint.number == 1);
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ TEST_CASE_METHOD(LostNodeFixture, "what was being kept when a node was lost is n
   loses("b", {});
   CHECK(told("a") == Texts{"look"});
   wrote("a", 0);
-  CHECK(start("a").checkpoint == 0);
+  CHECK(start("a").checkpoint.number == 0);
 }
 
 TEST_CASE_METHOD(LostNodeFixture, "a part that is lost before it was staged is gone") {
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(LostNodeFixture, "a part that is lost before it was staged is g
   loses("b", {{1, 0, 2}});
   CHECK(told("a") == Texts{"look"});
   wrote("a", 0);
-  CHECK(start("a").checkpoint == 0);
+  CHECK(start("a").checkpoint.number == 0);
 }
 
 TEST_CASE_METHOD(LostNodeFixture, "a node may be lost when its part is staged") {
@@ -228,7 +228,7 @@ TEST_CASE_METHOD(LostNodeFixture, "another node looks what is there when the mov
   says("b", Beat{});
   wrote("b", 1);
   CHECK(told("b") == Texts{"written 1"});
-  CHECK(start("b").checkpoint == 1);
+  CHECK(start("b").checkpoint.number == 1);
 }
 
 TEST_CASE_METHOD(LostNodeFixture, "another node looks when the one that looked was lost") {
@@ -238,7 +238,7 @@ TEST_CASE_METHOD(LostNodeFixture, "another node looks when the one that looked w
   is_lost("a");
   CHECK(told("b") == Texts{"look"});
   wrote("b", 0);
-  CHECK(start("b").checkpoint == 0);
+  CHECK(start("b").checkpoint.number == 0);
 }
 
 }  // namespace
