@@ -121,7 +121,9 @@ done
 for host in h1 h2; do
   node "$host" wait_for_message "workers continue from checkpoint-5, from memory \(checkpoint-10 failed alike"
 done
-for step in 10 15; do echo >"$next"; done
+echo >"$next"
+stored 15 h1
+echo >"$next"
 for host in h1 h2; do node "$host" ends 0; done
 [ "$(grep -c "begins at 10" "$nodes/h1/out")" = 2 ] || fail "checkpoint-10 was not loaded twice"
 grep -q "^\[0.*, 0.1\]$" "$disk/checkpoint-10/state.json" || fail "on disk: $(cat "$disk"/checkpoint-*/state.json)"

@@ -17,6 +17,14 @@ def saved():
     return [int(name.split("-")[1]) for name in os.listdir(out) if name.startswith("checkpoint-")]
 
 
+def wait_for_line(path):
+    """The writer of the last line may still have the pipe open: then there is an end of file and no line."""
+    line = ""
+    while not line:
+        with open(path) as pipe:
+            line = pipe.readline()
+
+
 os.makedirs(out, exist_ok=True)
 step, weight, rate = 0, 1.0, 0.1
 if saved():
@@ -25,8 +33,7 @@ if saved():
         weight, rate = json.load(file)
 print(f"rank {rank} begins at {step}", flush=True)
 if rank == 1:
-    with open(os.environ["next"] + ".end") as pipe:
-        pipe.readline()
+    wait_for_line(os.environ["next"] + ".end")
     sys.exit(0)
 while step < int(os.environ["STEPS"]):
     step += 1
@@ -42,8 +49,7 @@ while step < int(os.environ["STEPS"]):
     os.mkdir(f"{out}/checkpoint-{step}")
     with open(f"{out}/checkpoint-{step}/state.json", "w") as file:
         json.dump([weight, rate], file)
-    with open(os.environ["next"]) as pipe:
-        pipe.readline()
+    wait_for_line(os.environ["next"])
 if os.environ["WORLD_SIZE"] == "2":
     with open(os.environ["next"] + ".end", "w") as pipe:
         pipe.write("\n")
