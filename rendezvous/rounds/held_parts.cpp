@@ -49,6 +49,14 @@ bool HeldParts::has_ended_well(const NodeId& node) const {
   return told != told_.end() && told->second.held.ended_well;
 }
 
+std::optional<CheckpointPart> HeldParts::part_of(const NodeId& node, int number) const {
+  const auto told = told_.find(node);
+  if (told == told_.end()) return std::nullopt;
+  const auto& parts = told->second.held.parts;
+  const auto part = std::ranges::find(parts, number, &CheckpointPart::number);
+  return part == parts.end() ? std::nullopt : std::optional{*part};
+}
+
 std::int64_t HeldParts::room_of(const NodeId& node) const {
   const auto told = told_.find(node);
   return told == told_.end() ? 0 : told->second.held.room;

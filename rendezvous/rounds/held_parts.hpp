@@ -46,6 +46,8 @@ class HeldParts {
   /// Whether it is known what the node holds.
   bool knows(const NodeId& node) const;
   bool has_ended_well(const NodeId& node) const;
+  /// Its own part of the checkpoint with that number; nullopt: it has told of none.
+  std::optional<CheckpointPart> part_of(const NodeId& node, int number) const;
   /// How many bytes of other nodes' files fit there.
   std::int64_t room_of(const NodeId& node) const;
 

@@ -43,7 +43,13 @@ std::vector<const Node*> JobCheckpoints::members() const {
 
 void JobCheckpoints::holds(const NodeId& node, const HeldCheckpoints& held) {
   if (!on()) return;
+  const auto before = held_.knows(node) ? std::nullopt : held_.part_of(node, counts_.number);
   held_.tells(node, held);
+  if (runs_ && before && !held_.part_of(node, counts_.number)) {
+    // The same agent has kept it, and has not heard that it counts.
+    held_.note(node, *before);
+    send(node, counts_);
+  }
   for (const CheckpointPart& part : held.parts) number_ = std::max(number_, part.number);
   number_ = std::max(number_, held.written);
   written_ = std::max(written_, held.written);
@@ -83,6 +89,7 @@ void JobCheckpoints::stand_by() {
   write_.reset();
   write_at_.reset();
   counted_ = 0;
+  counts_ = {};
   loads_ = {};
   has_seen_all_ = false;
 }
@@ -188,11 +195,11 @@ void JobCheckpoints::conclude(TimePoint now) {
   writers_ = std::move(ended.changed);
   counted_ = ended.number;
   loads_.counted();
-  CheckpointOrder order{.what = Order::kCounts, .number = counted_};
+  counts_ = {.what = Order::kCounts, .number = counted_};
   for (const std::string& path : ended.removed)
-    if (order.removed.size() < kRemovedPathsMax) order.removed.push_back(path);
+    if (counts_.removed.size() < kRemovedPathsMax) counts_.removed.push_back(path);
   for (const auto& [node, part] : ended.sizes)
-    order.taken_unix_ms = std::max(order.taken_unix_ms, part.taken_unix_ms);
+    counts_.taken_unix_ms = std::max(counts_.taken_unix_ms, part.taken_unix_ms);
   const auto all = members();
   std::vector<CheckpointPart> parts;
   for (const Node* const node : all) {
@@ -200,13 +207,13 @@ void JobCheckpoints::conclude(TimePoint now) {
     part.number = counted_;
     part.part = node->seats.group_rank();
     part.parts = round_nodes_;
-    part.taken_unix_ms = order.taken_unix_ms;
+    part.taken_unix_ms = counts_.taken_unix_ms;
     held_.note(node->id(), parts.emplace_back(part));
   }
   // Ranks follow the machines' places: the next node may share the rack and the switch.
   for (std::size_t at = 0; at < all.size(); ++at) {
     const std::size_t from = (at + all.size() / 2) % all.size();
-    order.copies.clear();
+    CheckpointOrder order = counts_;
     if (auto source = held_.source_of(parts[from], all[from]->id()); source && from != at)
       order.copies.push_back(std::move(*source));
     out_.send(all[at]->peer(), order);

@@ -130,9 +130,10 @@ class JobCheckpoints {
   const JobState& job_;
   Outbox& out_;
   HeldParts held_{nodes_};
-  int round_nodes_ = 0;  // in the last round
-  int number_ = 0;       // the greatest that anybody has heard of
-  int counted_ = 0;      // the newest that counts
+  int round_nodes_ = 0;     // in the last round
+  int number_ = 0;          // the greatest that anybody has heard of
+  int counted_ = 0;         // the newest that counts
+  CheckpointOrder counts_;  // says so of the last one of the round, without copies
   int written_ = 0;
   FailedLoads loads_;
   std::set<NodeId> writers_;  // saved something for the newest that counts

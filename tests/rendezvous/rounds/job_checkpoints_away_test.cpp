@@ -132,7 +132,23 @@ TEST_CASE_METHOD(AwayFixture, "the last save is kept although an order to keep i
   CHECK(told("a") == Texts{"keep 1 at end", "keep 2 at end", "counts 2", "stage 2"});
 }
 
-TEST_CASE_METHOD(AwayFixture, "nothing spins where a part that counted is not known to its node") {
+TEST_CASE_METHOD(AwayFixture, "a node hears again that its part counts, where that was lost") {
+  elected(2);
+  saved("a");
+  kept("a", 1, true, {"old.pt"});
+  kept("b", 1, true);
+  hear_all();
+  SECTION("with its connection") {
+    reconnects("b", {});
+    CHECK(told("b") == Texts{"counts 1 -old.pt"});
+  }
+  SECTION("but not where it has heard") {
+    reconnects("b", {{1, 1, 2}});
+    CHECK(told("b").empty());
+  }
+}
+
+TEST_CASE_METHOD(AwayFixture, "nothing spins where a node has not heard that its part counts") {
   elected(2);
   all_keep(1);
   staged("a", 1, false);
@@ -146,7 +162,7 @@ TEST_CASE_METHOD(AwayFixture, "nothing spins where a part that counted is not kn
                       .round = 1,
                       .epoch = 1});
   }
-  CHECK(told("a").empty());
+  CHECK(told("a") == Texts{"stage 1"});
 }
 
 }  // namespace
