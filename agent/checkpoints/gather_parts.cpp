@@ -67,9 +67,11 @@ Result<Snapshot> copy_of(const MemoryTier& tier, PartSources& source, const Snap
                 [&](const KeptFile& file) { return is_removed(file, removed.number, paths); });
   copy->counts = copy->copy = true;
   copy->taken_unix_ms = part.taken_unix_ms;
-  if (const std::int64_t lacking = bytes_lacking(*copy, here.all); lacking > room)
+  if (const std::int64_t lacking = bytes_lacking(*copy, here.all);
+      lacking > std::max<std::int64_t>(room, 0))
     return Error{Error::Kind::kUnavailable, "it needs " + bytes_text(lacking) + " of memory, and " +
-                                                bytes_text(room) + " are left"};
+                                                bytes_text(std::max<std::int64_t>(room, 0)) +
+                                                " are left"};
   const MemoryTier::GetFile get = [&](const KeptFile& file, const std::filesystem::path& to) {
     return source.get(part.part, file, to, pace);
   };

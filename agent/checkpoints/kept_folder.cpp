@@ -150,6 +150,7 @@ MemoryRoom KeptFolder::room() const {
   MemoryRoom room{.file_system = memory_->tier->free_bytes(),
                   .machine = machine_memory("/").available_bytes};
   if (const auto cgroup = cgroup_memory("/")) room.cgroup = cgroup->max - cgroup->used;
+  room.has_killed = oom_before_.cgroup >= 0 && read_oom_counters().cgroup > oom_before_.cgroup;
   return room;
 }
 
@@ -159,7 +160,10 @@ asio::awaitable<void> KeptFolder::make_room(bool workers_run) {
   auto paths = files_to_leave_on_disk(current_, disk_.there(), missing);
   if (!paths.empty()) co_await leave_on_disk(std::move(paths));
   std::string why = no_room_for(needed, room());
-  if (!why.empty() && !workers_run) co_await use_disk_alone(std::move(why));
+  if (why.empty() || workers_run) co_return;
+  // All nodes continue from what this one has in memory alone: the next round begins on disk.
+  if (spec_.shared && current_.number > disk_.there().number) co_return;
+  co_await use_disk_alone(std::move(why));
 }
 
 asio::awaitable<void> KeptFolder::leave_on_disk(std::vector<std::string> paths) {

@@ -20,6 +20,7 @@
 #include "agent/checkpoints/pace.hpp"
 #include "agent/checkpoints/save_watch.hpp"
 #include "agent/checkpoints/snapshot.hpp"
+#include "base/machine/oom_counters.hpp"
 #include "base/system/left_behind.hpp"
 
 namespace ddprun {
@@ -116,6 +117,7 @@ class KeptFolder {
   int number_ = 0;            // the greatest of a snapshot so far
   int own_since_ = 0;         // the first snapshot that this process has taken
   std::int64_t cut_off_ = 0;  // bytes of the save that workers had not ended before
+  OomCounters oom_before_ = read_oom_counters();
   bool in_memory_ = false;
   bool told_unfit_ = false;  // that a file there cannot be kept
 };

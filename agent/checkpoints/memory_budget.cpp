@@ -54,12 +54,15 @@ struct Least {
 };
 
 Least least_of(const MemoryRoom& room) {
+  constexpr std::string_view kOfGroup = " (memory.max; in Slurm --mem)";
+  // What workers take is not known while none runs. The next save would end as that one did.
+  if (room.has_killed) return {0, "beside the workers the control group of this job", kOfGroup};
   Least least{room.file_system, "/dev/shm",
               " (docker run --shm-size=...; in Kubernetes a volume `emptyDir: {medium: Memory}` "
               "at /dev/shm)"};
   if (room.machine && *room.machine < least.bytes) least = {*room.machine, "this machine", ""};
   if (room.cgroup && *room.cgroup < least.bytes)
-    least = {*room.cgroup, "the control group of this job", " (memory.max; in Slurm --mem)"};
+    least = {*room.cgroup, "the control group of this job", kOfGroup};
   return least;
 }
 

@@ -19,6 +19,7 @@ struct MemoryRoom {
   std::int64_t file_system = 0;         // /dev/shm
   std::optional<std::int64_t> machine;  // MemAvailable
   std::optional<std::int64_t> cgroup;   // the control group with the least left
+  bool has_killed = false;  // the kernel killed a worker for want of memory beside checkpoints
 };
 
 /// The least of them.

@@ -56,10 +56,10 @@ void PeerParts::copy(const CheckpointOrder& order, std::function<void(bool)> don
   start_coroutine(executor_, copy_all(), report_failure("copying checkpoints"));
 }
 
-/// How many bytes of other nodes' files fit beside the next save.
+/// How many bytes of other nodes' files fit beside the next save; negative: that does not fit.
 std::int64_t PeerParts::room() const {
   const std::int64_t free = bytes_free(kept_.room());
-  return std::max<std::int64_t>(free - bytes_of_save(&kept_.current()), 0);
+  return std::max<std::int64_t>(free - bytes_of_save(&kept_.current()), -1);
 }
 
 SnapshotsHere PeerParts::here() const {

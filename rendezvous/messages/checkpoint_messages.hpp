@@ -70,7 +70,8 @@ struct HeldCheckpoints {
   std::vector<CheckpointPart> copies = {};  // parts of another node
   int written = 0;                          // the newest number that it knows to be on disk
   bool ended_well = false;  // its workers of the last round have all ended with code 0
-  std::int64_t room = 0;    // that many bytes of other nodes' files fit into its memory
+  std::int64_t room = 0;    // that many bytes of other nodes' files fit into its memory; -1: its
+                            // own next save does not
   int port = 0;             // it gives what it holds there; 0: it does not
   std::string ticket = {};  // to those that show this
   bool operator==(const HeldCheckpoints&) const = default;

@@ -166,7 +166,7 @@ Result<void> check(const StopRound& stop) {
 Result<void> check(const HeldCheckpoints& held) {
   Checker checker;
   checker.number("the number of a checkpoint", held.written, 0, kCountMax)
-      .number("room", held.room, 0, kCheckpointBytesMax)
+      .number("room", held.room, -1, kCheckpointBytesMax)
       .number("port", held.port, 0, kPortMax);
   for (const CheckpointPart& part : held.parts) check_part(checker, part);
   for (const CheckpointPart& part : held.copies) check_part(checker, part);

@@ -61,6 +61,9 @@ TEST_CASE("the user reads what is short, and how there is more of it") {
   CHECK_THAT(in_file_system, contains("docker run --shm-size"));
   const std::string in_machine = no_room_for(kGiB, {.file_system = 9, .machine = 1});
   CHECK_THAT(in_machine, contains("this machine has 1 B left"));
+  const std::string after_kill = no_room_for(1, {.file_system = kGiB, .has_killed = true});
+  CHECK_THAT(after_kill, contains("beside the workers"));
+  CHECK_THAT(after_kill, contains("--mem"));
   const std::string in_group = no_room_for(kGiB, {.file_system = 9, .machine = 8, .cgroup = 7});
   CHECK_THAT(in_group, contains("the control group of this job has 7 B left"));
   CHECK_THAT(in_group, contains("memory.max"));

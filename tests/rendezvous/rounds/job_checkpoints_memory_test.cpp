@@ -94,6 +94,22 @@ TEST_CASE_METHOD(MemoryFixture, "a part whose node is lost is staged from its co
   CHECK(told("a") == Texts{"move 1 of 3"});
 }
 
+TEST_CASE_METHOD(MemoryFixture, "the disk comes first where a node has no room for its next save") {
+  runs(2);
+  all_keep(1);
+  hear_all();
+  room_ = -1;
+  stop_holding(1);
+  all_stage(1);
+  CHECK(told("a") == Texts{"move 1 of 2"});
+  wrote("a", 1);
+  CHECK(told("a") == Texts{"written 1", "look"});
+  wrote("a", 1);
+  const StartRound round = start("a");
+  CHECK(round.checkpoint.number == 1);
+  CHECK(round.checkpoint.sources.empty());
+}
+
 TEST_CASE_METHOD(MemoryFixture, "a copy stands for the part of a node that is gone") {
   hold_before_a_round({{.parts = {{6, 0, 2}}, .copies = {{6, 1, 2}}}, {}});
   CHECK(sources("b") == Texts{"0 at host-a:7000", "1 at host-a:7000"});

@@ -61,7 +61,7 @@ class RandomJob : protected RoundFixture {
     HeldCheckpoints held{.parts = {},
                          .written = node.written,
                          .ended_well = node.ended_well,
-                         .room = random_.chance(80) ? 1 : 0,
+                         .room = random_.chance(80) ? 1 : random_.number(-1, 0),
                          .port = gives_ ? 7000 : 0,
                          .ticket = id};
     for (const KeptPart& part : node.kept)
