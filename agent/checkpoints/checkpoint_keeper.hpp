@@ -74,7 +74,7 @@ class CheckpointKeeper {
 
   // What nodes that keep their checkpoints together say and hear.
   using Speak = std::function<void(const CheckpointSaid&)>;
-  virtual void speak_with(Speak) {}
+  virtual void speak_with(const Speak&) {}
   virtual void obey(const CheckpointOrder&) {}
   /// nullopt: nobody asks for it. The coordinator has to hear it whenever it has admitted this
   /// node, and before this one says that its workers have stopped.

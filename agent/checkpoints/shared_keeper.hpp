@@ -33,7 +33,7 @@ class SharedKeeper : public CheckpointKeeper {
   std::optional<KeptCheckpoints> status() const override;
   void give_up_writing() override { kept_.disk().give_up(); }
 
-  void speak_with(Speak speak) override { speak_ = std::move(speak); }
+  void speak_with(const Speak& speak) override { speak_ = speak; }
   void obey(const CheckpointOrder& order) override;
   std::optional<HeldCheckpoints> held() const override;
   void joined() override;
