@@ -52,7 +52,7 @@ asio::awaitable<Result<void>> DiskWriter::open() {
 }
 
 void DiskWriter::write(const Snapshot& snapshot, fs::path files, fs::path folder) {
-  next_ = std::make_shared<const Order>(snapshot, std::move(files), std::move(folder));
+  next_ = std::make_shared<const Order>(Order{snapshot, std::move(files), std::move(folder)});
   news_.cancel();
   if (!std::exchange(runs_, true))
     start_coroutine(news_.get_executor(), write_all(), report_failure("writing checkpoints"));
@@ -152,7 +152,8 @@ asio::awaitable<Result<void>> DiskWriter::change(std::function<Result<Snapshot>(
 
 asio::awaitable<Result<void>> DiskWriter::stage(const Snapshot& part, fs::path files,
                                                 fs::path folder) {
-  const auto order = std::make_shared<const Order>(part, std::move(files), std::move(folder));
+  const auto order =
+      std::make_shared<const Order>(Order{part, std::move(files), std::move(folder)});
   std::function<Result<Snapshot>(Work&)> write = [order](Work& work) -> Result<Snapshot> {
     const auto done = work.disk.stage(order->snapshot, order->files, order->folder, work.pace);
     if (!done) return done.error();

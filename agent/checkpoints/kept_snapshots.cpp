@@ -12,11 +12,11 @@ namespace ddprun {
 namespace {
 
 std::vector<Snapshot> take(std::vector<Snapshot>& from, const KeptSnapshots::Unwanted& unwanted) {
-  const auto stay = std::ranges::stable_partition(
-      from, [&](const Snapshot& snapshot) { return !unwanted(snapshot); });
-  std::vector<Snapshot> taken(std::make_move_iterator(stay.begin()),
-                              std::make_move_iterator(stay.end()));
-  from.erase(stay.begin(), stay.end());
+  // clang 14 does not compile std::ranges::stable_partition
+  const auto stay = std::stable_partition(
+      from.begin(), from.end(), [&](const Snapshot& snapshot) { return !unwanted(snapshot); });
+  std::vector<Snapshot> taken(std::make_move_iterator(stay), std::make_move_iterator(from.end()));
+  from.erase(stay, from.end());
   return taken;
 }
 

@@ -2,6 +2,7 @@
 // its own does, so that gigabytes hold nobody up.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdint>

@@ -12,7 +12,9 @@ PartSources::PartSources(const std::vector<PartSource>& sources,
   for (const PartSource& source : sources) sources_[source.part.part].push_back(source);
   for (auto& [part, of_part] : sources_) {
     const auto first = static_cast<std::size_t>(node + part) % of_part.size();
-    std::ranges::rotate(of_part, of_part.begin() + static_cast<std::ptrdiff_t>(first));
+    // clang 14 does not compile std::ranges::rotate
+    std::rotate(of_part.begin(), of_part.begin() + static_cast<std::ptrdiff_t>(first),
+                of_part.end());
   }
 }
 
