@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/coroutines.hpp"
 #include "base/descriptor.hpp"
+#include "base/text.hpp"
 #include "rendezvous/service/client.hpp"
 
 namespace ddprun {
@@ -117,7 +118,7 @@ Result<void> PartClient::ask(const CheckpointPart& part, const std::string& file
   const auto answer = read_part_answer(**line);
   if (!answer) return answer.error();
   if (!answer->error.empty())
-    return Error{Error::Kind::kUnavailable, endpoint_ + " says: " + answer->error};
+    return Error{Error::Kind::kUnavailable, endpoint_ + " says: " + plain_line(answer->error)};
   if (answer->bytes != taker.bytes()) return invalid(endpoint_ + " has sent less than it says");
   return {};
 }
@@ -145,20 +146,24 @@ Result<Snapshot> PartClient::list(const CheckpointPart& part, Pace& pace) {
 
 Result<void> PartClient::get(const CheckpointPart& part, const KeptFile& file, const fs::path& to,
                              Pace& pace) {
+  const std::string is_another =
+      "'" + file.facts.path + "' has come from " + endpoint_ + " with other bytes than were saved";
   const auto written = write_file(to, [&](const TakePiece& write) -> Result<std::string> {
     Digest digest;
+    std::int64_t left = file.facts.bytes;  // more would take memory that nobody has counted
     const auto got = ask(
         part, file.facts.path,
         [&](std::string_view bytes) -> Result<void> {
+          left -= static_cast<std::int64_t>(bytes.size());
+          if (left < 0) return invalid(is_another);
           digest.add(bytes.data(), bytes.size());
           if (!pace.spend(bytes.size())) return given_up();
           return write(bytes);
         },
         pace);
     if (!got) return got.error();
-    if (!file.digest.empty() && digest.text() != file.digest)
-      return invalid("'" + file.facts.path + "' has come from " + endpoint_ +
-                     " with other bytes than were saved");
+    if (left != 0 || (!file.digest.empty() && digest.text() != file.digest))
+      return invalid(is_another);
     return digest.text();
   });
   return written ? Result<void>{} : written.error();

@@ -2,6 +2,7 @@
 
 #include "base/json/json_fields.hpp"
 #include "base/json/json_text.hpp"
+#include "base/text.hpp"
 
 namespace ddprun {
 
@@ -28,7 +29,8 @@ template <typename T>
 Result<T> read(std::string_view line, std::string_view what) try {
   return fields::from_text<T>(line, what);
 } catch (const fields::Unfit& unfit) {
-  return invalid(unfit.what());
+  // It quotes what a stranger has sent, which may be long.
+  return invalid(plain_line(std::string_view{unfit.what()}.substr(0, 300)));
 }
 
 }  // namespace
