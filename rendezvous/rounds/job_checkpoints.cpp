@@ -65,7 +65,10 @@ void JobCheckpoints::lost(const NodeId& node, TimePoint now) {
 void JobCheckpoints::came_back(const NodeId& node, TimePoint now) {
   if (!on()) return;
   held_.doubt(node);
-  if (keep_ && keep_->at_end && keep_->awaited.contains(node)) settling_.kept_end = false;
+  if (keep_ && keep_->concerns(node)) {
+    if (keep_->at_end) settling_.kept_end = false;
+    if (!keep_->at_end) news_.insert(node);
+  }
   if (write_ && write_->number != 0) settling_.tried = false;
   do_without(node, now);
 }
@@ -77,7 +80,7 @@ bool JobCheckpoints::Writing::waits_for(const NodeId& node) const {
 
 /// The node does not answer what it was ordered.
 void JobCheckpoints::do_without(const NodeId& node, TimePoint now) {
-  if (keep_ && keep_->awaited.contains(node)) keep_.reset();
+  if (keep_ && keep_->concerns(node)) keep_.reset();
   if (!write_ || !write_->waits_for(node)) return;
   write_->number == 0 ? write_.reset() : fail_to_write(now);  // then another node is to look
 }

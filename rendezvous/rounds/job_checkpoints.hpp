@@ -90,6 +90,10 @@ class JobCheckpoints {
     std::map<NodeId, CheckpointPart> sizes;  // bytes and times alone
     std::set<std::string> removed;
     bool refused = false;
+    /// Whether it is to keep a part, or has: what it has kept and does not count may be gone.
+    bool concerns(const NodeId& node) const {
+      return awaited.contains(node) || sizes.contains(node);
+    }
   };
   struct Writing {
     int number = 0;

@@ -44,6 +44,17 @@ TEST_CASE_METHOD(CheckpointsFixture, "orders that were lost with a connection ar
   CHECK(start("b").checkpoint.number == 1);
 }
 
+TEST_CASE_METHOD(CheckpointsFixture, "a checkpoint does not count whose part is lost meanwhile") {
+  runs(2);
+  holds("b", {}, 0, true);
+  says("b", WorkersFinished{1});
+  saved("a");
+  kept("b", 1);
+  is_lost("b");
+  kept("a", 1);
+  CHECK(told("a") == Texts{"keep 1"});
+}
+
 TEST_CASE("a coordinator that leads again waits for nothing that it ordered before") {
   const CoordinatorRules rules{.terms = {.nodes_min = 1, .nodes_max = 2, .checkpoints = true}};
   Roster nodes;
@@ -119,6 +130,17 @@ TEST_CASE_METHOD(AwayFixture, "an order to keep that was lost on its way holds u
   reconnects("b", {});
   saved("b");
   CHECK(told("b") == Texts{"keep 2"});
+}
+
+TEST_CASE_METHOD(AwayFixture, "a save is kept again where a node was away meanwhile") {
+  elected(2);
+  saved("a");
+  kept("b", 1);
+  reconnects("b", {});
+  CHECK(told("a") == Texts{"keep 1", "keep 2"});
+  kept("a", 2);
+  kept("b", 2);
+  CHECK(told("a") == Texts{"counts 2", "stage 2"});
 }
 
 TEST_CASE_METHOD(AwayFixture, "the last save is kept although an order to keep it was lost") {
