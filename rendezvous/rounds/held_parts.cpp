@@ -80,9 +80,13 @@ std::optional<WholeCheckpoint> HeldParts::newest_whole(int older,
     for (const auto list : kLists)
       found.insert(found.end(), (told.held.*list).begin(), (told.held.*list).end());
   std::ranges::stable_sort(found, std::ranges::greater{}, &CheckpointPart::number);
+  std::vector<CheckpointPart> tried;  // a part of each: a checkpoint may have ten thousand
   for (const CheckpointPart& newest : found) {
     if (newest.number <= older) break;
     if (without.contains(newest.number)) continue;
+    const auto is_same = [&](const CheckpointPart& part) { return is_of_one(part, newest); };
+    if (std::ranges::any_of(tried, is_same)) continue;
+    tried.push_back(newest);
     WholeCheckpoint whole = holders_of(newest);
     if (static_cast<int>(whole.holders.size()) == whole.parts) return whole;
   }

@@ -43,6 +43,8 @@ class HeldParts {
   /// Workers run again.
   void begin_round();
 
+  /// It is known of at most that many nodes what they hold.
+  int nodes() const { return static_cast<int>(told_.size()); }
   /// Whether it is known what the node holds.
   bool knows(const NodeId& node) const;
   bool has_ended_well(const NodeId& node) const;

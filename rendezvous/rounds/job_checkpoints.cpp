@@ -11,11 +11,6 @@ using Order = CheckpointOrder::What;
 
 namespace {
 
-/// Whether it is known what all of them hold.
-bool have_told(const std::vector<const Node*>& nodes, const HeldParts& held) {
-  return std::ranges::all_of(nodes, [&](const Node* node) { return held.knows(node->id()); });
-}
-
 /// Those that may be in the next round.
 std::vector<const Node*> waiting_nodes(const Roster& nodes) {
   std::vector<const Node*> waiting;
@@ -24,6 +19,18 @@ std::vector<const Node*> waiting_nodes(const Roster& nodes) {
       waiting.push_back(&node);
   });
   return waiting;
+}
+
+int count_waiting(const Roster& nodes) {
+  return nodes.count(Roster::Phase::kReady) + nodes.count(Roster::Phase::kFinished);
+}
+
+/// Whether it is known what all of these hold. Each of ten thousand nodes tells, and this is asked
+/// each time: while some are to tell it, it takes no look at all the others.
+bool have_all_told(const Roster& nodes, const HeldParts& held) {
+  return count_waiting(nodes) <= held.nodes() &&
+         std::ranges::all_of(waiting_nodes(nodes),
+                             [&](const Node* node) { return held.knows(node->id()); });
 }
 
 }  // namespace
@@ -43,6 +50,7 @@ std::vector<const Node*> JobCheckpoints::members() const {
 
 void JobCheckpoints::holds(const NodeId& node, const HeldCheckpoints& held) {
   if (!on()) return;
+  settling_.in_vain_for.reset();
   const auto before = held_.knows(node) ? std::nullopt : held_.part_of(node, counts_.number);
   held_.tells(node, held);
   if (runs_ && before && !held_.part_of(node, counts_.number)) {
@@ -56,6 +64,7 @@ void JobCheckpoints::holds(const NodeId& node, const HeldCheckpoints& held) {
 }
 
 void JobCheckpoints::lost(const NodeId& node, TimePoint now) {
+  settling_.in_vain_for.reset();
   held_.lost(node);
   news_.erase(node);
   do_without(node, now);
@@ -64,6 +73,7 @@ void JobCheckpoints::lost(const NodeId& node, TimePoint now) {
 /// What waits for it begins again when it has told what it holds.
 void JobCheckpoints::came_back(const NodeId& node, TimePoint now) {
   if (!on()) return;
+  settling_.in_vain_for.reset();
   held_.doubt(node);
   if (keep_ && keep_->concerns(node)) {
     if (keep_->at_end) settling_.kept_end = false;
@@ -125,6 +135,7 @@ void JobCheckpoints::recover_round(int nodes) {
 
 void JobCheckpoints::said(const NodeId& node, const CheckpointSaid& word, TimePoint now) {
   if (!on()) return;
+  settling_.in_vain_for.reset();
   switch (word.what) {
     case Said::kSaved:
       news_.insert(node);
@@ -296,18 +307,21 @@ bool JobCheckpoints::keep_last_save() {
 bool JobCheckpoints::settle() {
   if (!on() || settling_.settled) return true;
   if (keep_last_save() || write_) return false;
-  const auto waiting = waiting_nodes(nodes_);
-  if (waiting.empty()) return true;
-  const bool writes =
-      have_told(waiting, held_) && !std::exchange(settling_.tried, true) && begin_writing();
-  if (have_told(waiting, held_) && !writes) begin_moving(0, 1, waiting.front()->id());
+  if (count_waiting(nodes_) == 0) return true;
+  if (!have_all_told(nodes_, held_)) return false;
+  const bool writes = !std::exchange(settling_.tried, true) && begin_writing();
+  if (!writes) begin_moving(0, 1, waiting_nodes(nodes_).front()->id());
   return false;
 }
 
 bool JobCheckpoints::is_ready() {
   if (!on() || settling_.settled) return true;
+  // Each beat of ten thousand nodes asks, while one of them looks at the disk.
+  if (write_ && settling_.in_vain_for == count_waiting(nodes_)) return false;
   if (keep_last_save()) return false;
-  return in_memory().has_value() || settle();
+  if (in_memory()) return true;
+  settling_.in_vain_for = count_waiting(nodes_);
+  return settle();
 }
 
 RoundCheckpoint JobCheckpoints::next() const {
@@ -321,20 +335,20 @@ RoundCheckpoint JobCheckpoints::next() const {
 /// The newest one, if all nodes that wait can have all of it in memory. What is on disk is never
 /// newer: where that is not sure, the disk is looked at.
 std::optional<RoundCheckpoint> JobCheckpoints::in_memory() const {
+  if (!on() || count_waiting(nodes_) == 0 || !have_all_told(nodes_, held_)) return std::nullopt;
   const auto waiting = waiting_nodes(nodes_);
-  if (!on() || waiting.empty() || !have_told(waiting, held_)) return std::nullopt;
   const int moving = write_ && write_->moves() ? write_->number : 0;
   const int on_disk = std::max(written_, moving);
   const auto newest_without = [&](const std::set<int>& failing) -> std::optional<RoundCheckpoint> {
     const int least = failing.contains(on_disk) ? 1 : std::max(on_disk, 1);
     const auto whole = held_.newest_whole(least - 1, failing);
     if (!whole || (!has_seen_all_ && whole->number < number_)) return std::nullopt;
+    auto sources = held_.sources_of(*whole);  // there are none where a round is too large
+    if (sources.empty()) return std::nullopt;
     const bool fits = std::ranges::all_of(waiting, [&](const Node* node) {
       return held_.bytes_lacking(*whole, node->id()) <= held_.room_of(node->id());
     });
     if (!fits) return std::nullopt;
-    auto sources = held_.sources_of(*whole);
-    if (sources.empty()) return std::nullopt;
     return RoundCheckpoint{.number = whole->number, .sources = std::move(sources)};
   };
   if (loads_.blame_last())

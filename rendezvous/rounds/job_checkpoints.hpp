@@ -111,6 +111,8 @@ class JobCheckpoints {
     bool tried = false;       // to bring the newest to disk
     bool is_unknown = false;  // nobody could see what is on disk
     bool settled = false;     // it is known what is on disk
+    /// Memory has nothing to begin with for so many nodes that wait, and none has told more.
+    std::optional<int> in_vain_for;
   };
 
   bool on() const { return rules_.terms.checkpoints && !rules_.terms.has_one_node(); }

@@ -241,5 +241,16 @@ TEST_CASE_METHOD(LostNodeFixture, "another node looks when the one that looked w
   CHECK(start("b").checkpoint.number == 0);
 }
 
+TEST_CASE_METHOD(CheckpointsFixture,
+                 "each node hears four orders of a checkpoint, and one moves it") {
+  runs(20);
+  all_keep(1);
+  all_stage(1);
+  wrote("a", 1);
+  std::size_t orders = 0;
+  for (const NodeId& node : nodes_) orders += told(node).size();
+  CHECK(orders == 4 * nodes_.size() + 1);
+}
+
 }  // namespace
 }  // namespace ddprun
