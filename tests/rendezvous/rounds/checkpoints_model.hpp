@@ -1,12 +1,15 @@
 // What tests of JobCheckpoints know of a node's memory and of the disk.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
-#include <optional>
-#include <utility>
+#include <set>
 #include <vector>
 
 #include "rendezvous/messages/checkpoint_messages.hpp"
+#include "rendezvous/messages/membership_messages.hpp"
 #include "tests/support/catch.hpp"
 
 namespace ddprun {
@@ -42,8 +45,43 @@ struct ModelNode {
   std::vector<KeptPart> kept;
   std::vector<KeptPart> copies;  // other nodes' parts
   int written = 0;
+  std::int64_t room = 0;                // that it told last
   std::vector<CheckpointOrder> orders;  // not obeyed yet
+  /// All parts that it has held since its memory was lost: what is ordered may come too late.
+  std::set<std::array<int, 3>> had;
+
+  void note_had(const CheckpointPart& part) { had.insert({part.number, part.part, part.parts}); }
+  /// What was to be kept of them is kept no more.
+  void end_workers() {
+    runs = saves = false;
+    std::erase_if(orders, [](const CheckpointOrder& order) {
+      return order.what == CheckpointOrder::What::kKeep;
+    });
+  }
+  void lose_memory() {
+    kept.clear();
+    copies.clear();
+    had.clear();
+  }
 };
+
+/// The number of the newest checkpoint of which nodes that are there have all parts; 0: there is
+/// none.
+inline int newest_whole(const std::map<NodeId, ModelNode>& nodes) {
+  std::vector<CheckpointPart> held;
+  for (const auto& [id, node] : nodes)
+    for (const auto* const parts : {&node.kept, &node.copies})
+      for (const KeptPart& part : *parts)
+        if (node.is_there && part.counts) held.push_back(part.part);
+  int newest = 0;
+  for (const CheckpointPart& wanted : held) {
+    std::set<int> parts;
+    for (const CheckpointPart& part : held)
+      if (is_of_one(part, wanted)) parts.insert(part.part);
+    if (static_cast<int>(parts.size()) == wanted.parts) newest = std::max(newest, wanted.number);
+  }
+  return newest;
+}
 
 /// The folder on disk.
 struct ModelDisk {
