@@ -274,13 +274,17 @@ Result<Snapshot> DiskTier::see() {
 
 Result<Snapshot> DiskTier::move(int number, int parts) {
   if (const auto moved = move_pending(); !moved) return moved.error();
+  look_again(own_);
+  auto list = read_list(own_ / "files.json");
+  if (!list) return list.error();
+  if (*list && (*list)->number > there_.number) there_ = std::move(**list);
   look_again(own_ / "parts");
   const auto staged = staged_parts();
   const bool all_there = !staged.empty() && staged[0].number == number && staged[0].parts == parts;
-  if (!all_there && there_.number != number)
+  if (!all_there && there_.number < number)
     return disk_error("read", own_ / "parts",
                       "the parts of all nodes are not there: is it the same folder on all nodes?");
-  if (there_.number != number)
+  if (there_.number < number)
     if (const auto taken = take_parts(staged); !taken) return taken.error();
   std::error_code failed;
   fs::remove_all(own_ / "parts", failed);

@@ -53,8 +53,9 @@ class DiskTier {
   /// As open(), and writes the list of it for other nodes.
   Result<Snapshot> see();
 
-  /// Makes one snapshot of that many parts, which all nodes have staged. Only one node may do this
-  /// at a time. Errors: as those of write(), and kUnavailable where a part is not there.
+  /// Makes one snapshot of that many parts, which all nodes have staged, and returns it; or the one
+  /// there, if another node has written a newer one. Only one node may do this at a time. Errors:
+  /// as those of write(), and kUnavailable where a part is not there.
   Result<Snapshot> move(int number, int parts);
 
   /// Writes the snapshot, of which the files are in `from`; those that are not are in `also_from`.

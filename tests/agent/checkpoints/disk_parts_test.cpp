@@ -100,6 +100,22 @@ TEST_CASE_METHOD(DiskPartsFixture, "a checkpoint that is there already is moved 
   CHECK(tree_on_disk() == Tree{{"a.pt", "a"}, {"b.pt", "b"}});
 }
 
+TEST_CASE_METHOD(DiskPartsFixture,
+                 "an older checkpoint does not replace what others have written") {
+  write_both(1, {{"a.pt", "a"}}, {{"b.pt", "b"}});
+  const Snapshot old = part_of(0, 2, {{"a.pt", "a2"}}, 1);
+  stage(disk_, part_of(0, 3, {{"a.pt", "a3"}}));
+  stage(disk_, part_of(1, 3, {{"b.pt", "b3"}}));
+  REQUIRE(disk_.move(3, 2).has_value());
+  part_of(0, 2, {{"a.pt", "a2"}}, 1);
+  stage(other_, old);
+  const auto moved = other_.move(2, 1);  // it has not heard of the third
+  REQUIRE(moved.has_value());
+  CHECK(moved->number == 3);
+  CHECK(tree_on_disk() == Tree{{"a.pt", "a3"}, {"b.pt", "b3"}});
+  CHECK_FALSE(fs::exists(own("parts")));
+}
+
 TEST_CASE_METHOD(DiskPartsFixture, "the list of what is seen is there for other nodes") {
   std::ofstream{disk_.folder() / "theirs.pt"} << "theirs";
   const auto seen = disk_.see();
