@@ -111,7 +111,7 @@ class JobCheckpoints {
     bool tried = false;       // to bring the newest to disk
     bool is_unknown = false;  // nobody could see what is on disk
     bool settled = false;     // it is known what is on disk
-    /// Memory has nothing to begin with for so many nodes that wait, and none has told more.
+    /// Memory has nothing to begin with for that many nodes that wait, and none has told more.
     std::optional<int> in_vain_for;
   };
 
