@@ -150,7 +150,7 @@ MemoryRoom KeptFolder::room() const {
   MemoryRoom room{.file_system = memory_->tier->free_bytes(),
                   .machine = machine_memory("/").available_bytes};
   if (const auto cgroup = cgroup_memory("/")) room.cgroup = cgroup->max - cgroup->used;
-  room.has_killed = oom_before_.cgroup >= 0 && read_oom_counters().cgroup > oom_before_.cgroup;
+  room.has_killed = killed_in_cgroup(oom_before_, read_oom_counters()) > 0;
   return room;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/json/json_fields.hpp"
 #include "base/json/json_text.hpp"
-#include "base/text.hpp"
 
 namespace ddprun {
 
@@ -29,8 +28,7 @@ template <typename T>
 Result<T> read(std::string_view line, std::string_view what) try {
   return fields::from_text<T>(line, what);
 } catch (const fields::Unfit& unfit) {
-  // It quotes what a stranger has sent, which may be long.
-  return invalid(plain_line(std::string_view{unfit.what()}.substr(0, 300)));
+  return invalid(unfit.what());
 }
 
 }  // namespace

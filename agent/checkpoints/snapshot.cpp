@@ -216,8 +216,7 @@ Result<Snapshot> read_snapshot(std::string_view text) try {
       return invalid("the list of files has the path " + printable(file.facts.path));
   return snapshot;
 } catch (const fields::Unfit& unfit) {
-  // It quotes what a stranger has sent, which may be long.
-  return invalid(plain_line(std::string_view{unfit.what()}.substr(0, 300)));
+  return invalid(unfit.what());
 }
 
 }  // namespace ddprun

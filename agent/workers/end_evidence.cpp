@@ -16,8 +16,8 @@
 namespace ddprun {
 
 std::string oom_evidence(const OomCounters& before, const OomCounters& after) {
-  if (before.cgroup >= 0 && after.cgroup > before.cgroup)
-    return "out of memory: the kernel killed " + std::to_string(after.cgroup - before.cgroup) +
+  if (const std::int64_t killed = killed_in_cgroup(before, after); killed > 0)
+    return "out of memory: the kernel killed " + std::to_string(killed) +
            " process(es) of this job's cgroup meanwhile, which was at its memory limit" +
            (after.limit > 0 ? " of " + bytes_text(after.limit) : "");
   if (before.system >= 0 && after.system > before.system)

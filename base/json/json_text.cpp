@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace ddprun {
 
 namespace {
@@ -22,7 +24,9 @@ ParsedJson::ParsedJson(nlohmann::json&& root)
 Result<ParsedJson> parse_json(std::string_view text) try {
   return ParsedJson{nlohmann::json::parse(text)};
 } catch (const nlohmann::json::exception& e) {
-  return invalid(e.what());
+  // It quotes what a stranger may have sent, which may be long.
+  constexpr std::size_t kShown = 300;
+  return invalid(plain_line(cut(e.what(), {kShown})));
 }
 
 ParsedJson json_or_null(std::string_view text) {

@@ -1,5 +1,6 @@
 #include "base/machine/oom_counters.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/machine/cgroups.hpp"
@@ -40,6 +41,10 @@ OomCounters read_oom_counters(const fs::path& root) {
   OomCounters counters = own_cgroup(root);
   counters.system = killed_by(root / "proc/vmstat").value_or(-1);
   return counters;
+}
+
+std::int64_t killed_in_cgroup(const OomCounters& before, const OomCounters& after) {
+  return before.cgroup < 0 ? 0 : std::max<std::int64_t>(after.cgroup - before.cgroup, 0);
 }
 
 }  // namespace ddprun

@@ -19,4 +19,8 @@ struct OomCounters {
 /// and from /proc/vmstat.
 OomCounters read_oom_counters(const std::filesystem::path& root = "/");
 
+/// How many processes of the own cgroup it killed between the two readings; 0, too, if that is not
+/// known.
+std::int64_t killed_in_cgroup(const OomCounters& before, const OomCounters& after);
+
 }  // namespace ddprun

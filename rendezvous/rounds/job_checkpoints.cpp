@@ -76,8 +76,10 @@ void JobCheckpoints::came_back(const NodeId& node, TimePoint now) {
   settling_.in_vain_for.reset();
   held_.doubt(node);
   if (keep_ && keep_->concerns(node)) {
-    if (keep_->at_end) settling_.kept_end = false;
-    if (!keep_->at_end) news_.insert(node);
+    if (keep_->at_end)
+      settling_.kept_end = false;
+    else
+      news_.insert(node);
   }
   if (write_ && write_->number != 0) settling_.tried = false;
   do_without(node, now);
